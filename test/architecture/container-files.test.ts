@@ -22,7 +22,6 @@ const readNginx = (name: string): string =>
   readFileSync(join(root, 'docker', 'nginx', name), 'utf8');
 const LEDGER = 'referral-ledger:local';
 
-/** Variables of our containers that are not the service's configuration. */
 const OTHERS = ['HOME', 'DATABASE_PASSWORD_FILE', 'EVENT_STORE_PASSWORD_FILE'];
 
 const PASSWORD = 'p@ss/w:o?r#d %';
@@ -39,7 +38,6 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const isService = (service: ComposeService): boolean =>
   service.image === LEDGER && service.command === undefined;
 
-/** The environment that the process in the container sees. */
 function environmentIn(service: ComposeService): Record<string, string> {
   return service.image === LEDGER
     ? { ...imageEnvironment, ...service.environment }
@@ -138,16 +136,14 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
   });
 });
 
-describe('docker/compose.cluster.yaml', () => {
-  const { services } = readComposeFile('compose.cluster.yaml');
-  const all = Object.entries(services);
+const { services } = readComposeFile('compose.cluster.yaml');
+const all = Object.entries(services);
 
-  it('has no password in it, and none in an address', () => {
-    const text = readFileSync(join(root, 'docker', 'compose.cluster.yaml'), 'utf8');
-    expect(text).not.toMatch(/:\/\/[^/\s@]*:[^/\s@]*@/);
-    const passwords = all
-      .flatMap(([, { environment }]) => Object.keys(environment))
-      .filter((name) => name.endsWith('PASSWORD'));
-    expect(passwords).toEqual([]);
-  });
+it('docker/compose.cluster.yaml has no password in it, and none in an address', () => {
+  const text = readFileSync(join(root, 'docker', 'compose.cluster.yaml'), 'utf8');
+  expect(text).not.toMatch(/:\/\/[^/\s@]*:[^/\s@]*@/);
+  const passwords = all
+    .flatMap(([, { environment }]) => Object.keys(environment))
+    .filter((name) => name.endsWith('PASSWORD'));
+  expect(passwords).toEqual([]);
 });

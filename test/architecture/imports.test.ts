@@ -42,7 +42,6 @@ async function cruise(
 }
 
 describe('rules on imports', () => {
-  /** Rule, the file that breaks it, what that file imports. */
   const offences: readonly (readonly [rule: string, file: string, imported: string])[] = [
     ['domain-is-pure', 'src/domain/account/a.ts', 'node:crypto'],
     ['domain-is-pure', 'src/domain/b.ts', 'src/foundation/error-code.ts'],

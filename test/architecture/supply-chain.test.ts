@@ -28,47 +28,45 @@ const SCRIPTS_NOT_RUN: Readonly<Record<string, string>> = {
   'unrs-resolver': 'looks for the package for the platform',
 };
 
-describe('what is installed', () => {
-  it('runs no script, and brings only scripts that were reviewed', () => {
-    expect(read('.npmrc').split('\n')).toContain('ignore-scripts=true');
-    const lock = parsed(
-      'package-lock.json',
-      z.object({
-        packages: z.record(z.string(), z.object({ hasInstallScript: z.boolean().optional() })),
-      }),
-    );
-    const found = Object.entries(lock.packages)
-      .filter(([, { hasInstallScript }]) => hasInstallScript === true)
-      .map(([path]) => path.split('node_modules/').at(-1)!);
-    expect([...new Set(found)].sort()).toEqual(Object.keys(SCRIPTS_NOT_RUN).sort());
-  });
+it('what is installed runs no script, and brings only scripts that were reviewed', () => {
+  expect(read('.npmrc').split('\n')).toContain('ignore-scripts=true');
+  const lock = parsed(
+    'package-lock.json',
+    z.object({
+      packages: z.record(z.string(), z.object({ hasInstallScript: z.boolean().optional() })),
+    }),
+  );
+  const found = Object.entries(lock.packages)
+    .filter(([, { hasInstallScript }]) => hasInstallScript === true)
+    .map(([path]) => path.split('node_modules/').at(-1)!);
+  expect([...new Set(found)].sort()).toEqual(Object.keys(SCRIPTS_NOT_RUN).sort());
+});
 
-  it('is listed by `npm run sbom`: what is shipped, without the tools', () => {
-    const { stdout, status } = spawnSync('npm', ['run', '--silent', 'sbom'], {
-      cwd: root,
-      encoding: 'utf8',
-      maxBuffer: 64 * 1024 * 1024,
-    });
-    expect(status).toBe(0);
-    const { bomFormat, components } = z
-      .object({
-        bomFormat: z.string(),
-        components: z.array(z.object({ name: z.string(), purl: z.string() })),
-      })
-      .parse(JSON.parse(stdout) as unknown);
-    expect(bomFormat).toBe('CycloneDX');
-    const listed = new Set(components.map(({ name }) => name));
-    const { dependencies, devDependencies } = parsed(
-      'package.json',
-      z.object({
-        dependencies: z.record(z.string(), z.string()),
-        devDependencies: z.record(z.string(), z.string()),
-      }),
-    );
-    expect(Object.keys(dependencies).filter((name) => !listed.has(name))).toEqual([]);
-    expect(listed).not.toContain('jest');
-    expect(Object.keys(devDependencies)).toContain('jest');
+it('what is installed is listed by `npm run sbom`: what is shipped, without the tools', () => {
+  const { stdout, status } = spawnSync('npm', ['run', '--silent', 'sbom'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
   });
+  expect(status).toBe(0);
+  const { bomFormat, components } = z
+    .object({
+      bomFormat: z.string(),
+      components: z.array(z.object({ name: z.string(), purl: z.string() })),
+    })
+    .parse(JSON.parse(stdout) as unknown);
+  expect(bomFormat).toBe('CycloneDX');
+  const listed = new Set(components.map(({ name }) => name));
+  const { dependencies, devDependencies } = parsed(
+    'package.json',
+    z.object({
+      dependencies: z.record(z.string(), z.string()),
+      devDependencies: z.record(z.string(), z.string()),
+    }),
+  );
+  expect(Object.keys(dependencies).filter((name) => !listed.has(name))).toEqual([]);
+  expect(listed).not.toContain('jest');
+  expect(Object.keys(devDependencies)).toContain('jest');
 });
 
 describe('npm run images:pin', () => {
@@ -86,7 +84,6 @@ describe('npm run images:pin', () => {
     for (const made of [folder, tools]) rmSync(made, { recursive: true, force: true });
   });
 
-  /** Stands in for the client of the registry. */
   const registrySays = (script: string): void => {
     writeFileSync(join(tools, 'docker'), `#!/bin/sh\n${script}\n`);
     chmodSync(join(tools, 'docker'), 0o755);

@@ -32,7 +32,6 @@ const cli = async (...words: readonly string[]): Promise<string> =>
     })
   ).stdout.trim();
 
-/** What a module of the README prints. */
 const printed = async (name: string): Promise<string> =>
   (await run(process.execPath, [name], { cwd: project, env: { ...process.env, ...env } })).stdout;
 

@@ -5,8 +5,6 @@ import { ChainNames } from '../../src/chain/chain-names.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 
-/** What a chain is made of, without a log. */
-
 const recorded = fc.record<RecordedEvent>({
   id: fc.uuid(),
   type: fc.string(),

@@ -5,18 +5,15 @@ import type { EventLog } from '../../src/event-log/event-log.js';
 import { ACME, ChainedLedger } from '../support/chained-ledger.js';
 import { followedAlone } from '../support/followed.js';
 import { eventually } from '../support/embedded.js';
-import {
-  freshNamespace,
-  startEventStore,
-  type EventStoreUnderTest,
-} from '../support/event-store.js';
+import { freshNamespace, startEventStore } from '../support/event-store.js';
 import { ErrorLines } from '../support/error-lines.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { copyLog, verifyLedger } from '../support/operations.js';
+import { openOnce } from '../support/opened.js';
 
 /** Every sealer computes the same chain, in any steps and from any copy of the log. */
 
-let store: EventStoreUnderTest;
+const store = openOnce(startEventStore, 'stop');
 const opened: ChainedLedger[] = [];
 const open = async (
   options: Parameters<typeof ChainedLedger.open>[0] = {},
@@ -32,14 +29,9 @@ const inEventStore = (): EventLog =>
     namespace: freshNamespace(),
     prefix: 'referral-',
   });
-
-beforeAll(async () => {
-  store = await startEventStore();
-});
 afterEach(async () => {
   for (const ledger of opened.splice(0)) await ledger.close();
 });
-afterAll(() => store.stop());
 
 test('several sealers at the same time make one chain', async () => {
   const ledger = await open({ batchMax: 2 });

@@ -7,18 +7,15 @@ import { acknowledgementText } from '../../src/operations/ledger/loss-acknowledg
 import { loseTail } from '../support/lost-tail.js';
 import { ACME, ChainedLedger } from '../support/chained-ledger.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
+import { openOnce } from '../support/opened.js';
 
-/**
- * An attacker with the database may change anything in it; the chain shows the first changed event
- * and how it was changed.
- */
+/** The chain shows the first event that an attacker with the database changed, and how. */
 
 const TABLES = ['events', 'streams', 'log_head', 'chain_seals', 'chain_checkpoints', 'log_seals'];
 
-let ledger: ChainedLedger;
+const ledger = openOnce(async () => (await ChainedLedger.open()).filled(), 'close');
 let own: readonly RecordedEvent[];
 beforeAll(async () => {
-  ledger = await (await ChainedLedger.open()).filled();
   own = await ledger.eventsOf(ACME);
   await sql('create schema untouched');
   for (const table of TABLES) await sql(`create table untouched.${table} as table ledger.${table}`);
@@ -27,7 +24,6 @@ afterEach(async () => {
   await sql(`truncate ledger.log_losses, ${TABLES.map((table) => `ledger.${table}`).join(', ')}`);
   for (const table of TABLES) await sql(`insert into ledger.${table} table untouched.${table}`);
 });
-afterAll(() => ledger.close());
 
 const numberOf = ({ position }: RecordedEvent): string => position.slice(9);
 const sql = (text: string, ...values: readonly unknown[]) => ledger.pool.query(text, [...values]);

@@ -7,13 +7,10 @@ import { pictureOf, type ProviderFact } from '../../src/domain/customer/customer
 import { customerStreams } from '../../src/stores/erasure-replay.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { DyingLog } from './support/troubled-logs.js';
+import { openOnce } from '../support/opened.js';
 
-let ledger: SharedLedger;
-let one: TestProcess;
-beforeAll(async () => {
-  ledger = await SharedLedger.open();
-  one = await ledger.process();
-});
+const ledger = openOnce(() => SharedLedger.open());
+const one = openOnce(() => ledger.process());
 
 const forget = (userId: string) =>
   ({ type: 'ForgetUser', userId, doNotTrack: false, preserveEmptyAccount: true }) as const;

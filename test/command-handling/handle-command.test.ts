@@ -3,29 +3,17 @@ import { enterWorldWith } from '../support/clock-of-process.js';
 import { credit } from '../support/account-events.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { TooBusy } from '../../src/command-handling/stream-queues.js';
-import {
-  accepted,
-  aRequest,
-  aReward,
-  SharedLedger,
-  type TestProcess,
-} from './support/processes.js';
+import { aReward } from '../domain/support/commands.js';
+import { accepted, aRequest, SharedLedger } from './support/processes.js';
 import { ForgetfulLog } from './support/troubled-logs.js';
+import { openOnce } from '../support/opened.js';
 
-/** Two processes on one log; each remembers the streams that it has seen. */
-let ledger: SharedLedger;
-let one: TestProcess;
-let other: TestProcess;
-
-beforeAll(async () => {
-  ledger = await SharedLedger.open();
-  one = await ledger.process();
-  other = await ledger.process();
-});
+const ledger = openOnce(() => SharedLedger.open());
+const one = openOnce(() => ledger.process());
+const other = openOnce(() => ledger.process());
 
 const redeem = (rewardId: string, amount: number) =>
   ({ type: 'RedeemCredit', rewardId, amount, unit: 'CENTS' }) as const;
-/** A state with plain objects for its maps. */
 const plain = (state: object): unknown => Map(Object.entries(state)).toJS();
 
 async function rewardOf(accountId: string, amount: number): Promise<string> {

@@ -1,32 +1,18 @@
-import { randomUUID } from 'node:crypto';
-import pg from 'pg';
 import { NeedResolver, type NeedSources } from '../../src/command-handling/needs/need-resolver.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { reservationKey, type NeededReservation } from '../../src/domain/need.js';
 import { credit } from '../support/account-events.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
+import { encodedEvents } from '../support/encoded-events.js';
 import { aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { InterruptedLog } from './support/troubled-logs.js';
+import { openOnce, openForEach } from '../support/opened.js';
+import { useSql } from '../support/database.js';
 
-/** A log that lost its end while processes remember it: what they remember never counts again. */
-
-let ledger: SharedLedger;
-let sql: pg.Client;
-let one: TestProcess;
-let other: TestProcess;
-beforeAll(async () => {
-  ledger = await SharedLedger.onPostgres();
-  sql = new pg.Client(ledger.url);
-  await sql.connect();
-});
-beforeEach(async () => {
-  one = await ledger.process();
-  other = await ledger.process();
-});
-afterAll(async () => {
-  await sql.end();
-  await ledger.close();
-});
+const ledger = openOnce(() => SharedLedger.onPostgres(), 'close');
+const sql = useSql(() => ledger.url);
+const one = openForEach(() => ledger.process());
+const other = openForEach(() => ledger.process());
 
 async function headOf({ log }: TestProcess): Promise<number> {
   return numberOf(await log.head());
@@ -49,7 +35,6 @@ async function inLog(account: string): Promise<{ assigned: number; redeemed: num
   };
 }
 
-/** Each appends one event to the account. */
 async function fill(process: TestProcess, account: string, events: number): Promise<void> {
   for (let n = 0; n < events; n++) await process.sync(account, n % 2 === 0 ? 'CANCELLED' : 'TRIAL');
 }
@@ -72,17 +57,12 @@ it('a stream that is lost and filled again between two pages of a read is read a
     const process = await ledger.process();
     const stream = process.names.accountStream(aRequest().scope, refOf('paged'));
     const { revision } = await process.streams.accounts.load(stream);
-    const { scope, ...meta } = aRequest();
     const events = Array.from({ length: 1_200 }, (): AccountEvent => ({
       type: 'CurrencyChanged',
       at: 0,
       currency: 'EUR',
     }));
-    const encoded = await process.codec.encode(
-      events,
-      { ...meta, ...scope },
-      events.map(() => randomUUID()),
-    );
+    const encoded = await encodedEvents(process.codec, aRequest().scope, events);
     await process.log.append(stream, revision, encoded);
     await process.close();
   };

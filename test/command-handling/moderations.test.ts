@@ -1,28 +1,20 @@
 // Over 5 s: a process dies after appends of moderations over several accounts.
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { moderationIdOf } from '../../src/command-handling/processes/moderation-process.js';
-import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
+import { accepted, aRequest, refOf, SharedLedger } from './support/processes.js';
 import { CountingLog, DyingLog } from './support/troubled-logs.js';
+import { openOnce } from '../support/opened.js';
 
-/**
- * Both sides are paid in credit from the start, so that there is something to take and to give back
- * on both.
- */
+/** Both sides are paid in credit from the start. */
 const PROGRAM = {
   id: 'default',
   referredReward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 },
   referrerReward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 200, when: 'STARTED' },
 };
 
-let ledger: SharedLedger;
-let one: TestProcess;
-let other: TestProcess;
-
-beforeAll(async () => {
-  ledger = await SharedLedger.open(PROGRAM);
-  one = await ledger.process();
-  other = await ledger.process();
-});
+const ledger = openOnce(() => SharedLedger.open(PROGRAM));
+const one = openOnce(() => ledger.process());
+const other = openOnce(() => ledger.process());
 
 const { scope } = aRequest();
 const cause = {

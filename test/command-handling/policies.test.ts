@@ -6,13 +6,10 @@ import { carryOutReactions } from '../../src/reacting/reactions.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
 import { ErrorLines } from '../support/error-lines.js';
 import { aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
+import { openOnce } from '../support/opened.js';
 
-let ledger: SharedLedger;
-let one: TestProcess;
-beforeAll(async () => {
-  ledger = await SharedLedger.open();
-  one = await ledger.process();
-});
+const ledger = openOnce(() => SharedLedger.open());
+const one = openOnce(() => ledger.process());
 
 const { scope } = aRequest();
 const GRANT = 'grant-referrer-reward-when-earned';

@@ -4,7 +4,7 @@ import { availableCredit } from '../../src/domain/account/rewards/redemption.js'
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { idWithin } from '../../src/privacy/keyed-names.js';
-import { randomUUID } from 'node:crypto';
+import { encodedEvents } from '../support/encoded-events.js';
 import { DyingLog } from './support/troubled-logs.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 
@@ -52,16 +52,14 @@ async function richAccount(accountId: string): Promise<void> {
   const ids = { subject: person, value: { accountId, userId: 'ann' } };
   const ann = { account: refOf(accountId), person, ids };
   const stream = one.names.accountStream(aRequest().scope, refOf(accountId));
-  const { scope: envelopeScope, ...envelope } = aRequest();
   for (let from = 0; from < MANY; from += 500) {
     const events = Array.from({ length: 500 }, (_, index) =>
       rewardGranted(idWithin(refOf(accountId), `${from + index}`), ann, credit(2), {
         at: from + index,
       }),
     );
-    const eventIds = events.map(() => randomUUID());
     const { revision } = await one.streams.accounts.load(stream);
-    const encoded = await one.codec.encode(events, { ...envelope, ...envelopeScope }, eventIds);
+    const encoded = await encodedEvents(one.codec, aRequest().scope, events);
     expect((await one.log.append(stream, revision, encoded)).kind).toBe('appended');
   }
 }

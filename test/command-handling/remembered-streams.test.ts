@@ -36,7 +36,6 @@ const ID = '00000000-0000-5000-8000-000000000000';
 const MIB = 1024 * 1024;
 const codec = new EventCodec(new InMemorySubjectKeys());
 
-/** Every stream has this one event. */
 class AlikeStreams extends InMemoryEventLog {
   readonly readFrom: bigint[] = [];
   constructor(private readonly only: NewEvent) {

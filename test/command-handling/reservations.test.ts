@@ -3,20 +3,15 @@ import { personal } from '../../src/domain/personal.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { DyingLog, type GatedLog } from './support/troubled-logs.js';
+import { openOnce } from '../support/opened.js';
 
 /**
  * Two processes on one log, and who gets each code and payment provider id, also when commands
  * of one account are under way side by side.
  */
-let ledger: SharedLedger;
-let one: TestProcess;
-let other: TestProcess;
-
-beforeAll(async () => {
-  ledger = await SharedLedger.open();
-  one = await ledger.process();
-  other = await ledger.process();
-});
+const ledger = openOnce(() => SharedLedger.open());
+const one = openOnce(() => ledger.process());
+const other = openOnce(() => ledger.process());
 afterEach(() => jest.restoreAllMocks());
 
 const { scope } = aRequest();
@@ -31,7 +26,6 @@ async function codesOf(
   return account.users.get(account.personsByUserId.get(userId) ?? '')?.primaryCodes.toObject();
 }
 
-/** Moves the clock of all parts of this process of the operating system. */
 function pass(ms: number): void {
   const { now } = Date;
   jest.spyOn(Date, 'now').mockImplementation(() => now() + ms);
@@ -170,13 +164,11 @@ it('a reservation stores the code or payment provider id encrypted in the log', 
     expect(`${stream} ${data} ${metadata}`).not.toMatch(/SECRETCODE|cus_secret_number/i);
 });
 
-/** A process whose appends of the account wait until the test lets them through. */
 async function gatedProcess(accountId: string): Promise<{ process: TestProcess; gate: GatedLog }> {
   const { process, gate } = await ledger.gated((stream) => stream.includes(refOf(accountId)));
   return { process, gate };
 }
 
-/** A process that dies right after the n-th append. */
 async function dyingProcess(lastAppend: number): Promise<TestProcess> {
   return ledger.process({ around: (log) => new DyingLog(log, lastAppend) });
 }

@@ -7,6 +7,7 @@ import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js'
 import type { EventLog } from '../../src/event-log/event-log.js';
 import { terms } from '../domain/support/account-scenario.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
+import { openForEach } from '../support/opened.js';
 
 const CODES = ['TANK-1', 'TANK-2', 'TANK-3'];
 const program = {
@@ -15,10 +16,7 @@ const program = {
   referrerReward: null,
 };
 
-let ledger: SharedLedger;
-beforeEach(async () => {
-  ledger = await SharedLedger.open(program);
-});
+const ledger = openForEach(() => SharedLedger.open(program));
 
 const START = Date.now();
 const processAt = (minutesLater: number): Promise<TestProcess> =>
@@ -115,7 +113,6 @@ it.each([
   },
 );
 
-/** A tank as the program of these tests promises it. */
 const tank = { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5, unit: null } as const;
 
 it('a code that lapses while its command is suspended goes to one reward: the command is decided again and takes another code', async () => {

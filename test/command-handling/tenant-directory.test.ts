@@ -5,6 +5,7 @@ import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { aTenant } from '../domain/support/request-scenario.js';
 import { SharedLedger } from './support/processes.js';
+import { openForEach } from '../support/opened.js';
 
 const open = (openEndpoints: boolean): OpenTenant => ({
   ...aTenant(),
@@ -58,7 +59,6 @@ describe('wrong credentials', () => {
   const tries = (count: number) =>
     Array.from({ length: count }, () => directory.authenticate('shop', 'new'));
 
-  /** Answers every reading with this tenant until the work is done. */
   const answered = async <T>(work: Promise<T>, state: TenantState): Promise<T> => {
     let isDone = false;
     void work.finally(() => (isDone = true));
@@ -156,40 +156,35 @@ describe('while the log is away', () => {
   });
 });
 
-describe('a command that changes a tenant', () => {
-  let ledger: SharedLedger;
-  beforeEach(async () => {
-    ledger = await SharedLedger.open();
-  });
+const ledger = openForEach(() => SharedLedger.open());
 
-  it('counts immediately in its process and is announced to the others; a refused one is not', async () => {
-    const one = await ledger.process();
-    const announced: string[] = [];
-    one.announceTenant = async (alias) => void announced.push(alias);
-    expect(await one.tenants.find('demo')).toMatchObject({ openEndpoints: false });
-    await one.tenantCommands.execute('demo', {
-      type: 'SwitchOpenEndpoints',
+it('a command that changes a tenant counts immediately in its process and is announced to the others; a refused one is not', async () => {
+  const one = await ledger.process();
+  const announced: string[] = [];
+  one.announceTenant = async (alias) => void announced.push(alias);
+  expect(await one.tenants.find('demo')).toMatchObject({ openEndpoints: false });
+  await one.tenantCommands.execute('demo', {
+    type: 'SwitchOpenEndpoints',
+    openEndpoints: true,
+    now: Date.now(),
+  });
+  expect(announced).toEqual(['demo']);
+  expect(await one.tenants.find('demo')).toMatchObject({ openEndpoints: true });
+  expect(
+    await one.tenantCommands.create({
+      alias: 'demo',
+      programType: 'API_ONLY',
       openEndpoints: true,
-      now: Date.now(),
-    });
-    expect(announced).toEqual(['demo']);
-    expect(await one.tenants.find('demo')).toMatchObject({ openEndpoints: true });
-    expect(
-      await one.tenantCommands.create({
-        alias: 'demo',
-        programType: 'API_ONLY',
-        openEndpoints: true,
-        program: DEFAULT_PROGRAM,
-      }),
-    ).toEqual({ refused: 'TENANT_EXISTS' });
-    expect(announced).toEqual(['demo']);
-  });
+      program: DEFAULT_PROGRAM,
+    }),
+  ).toEqual({ refused: 'TENANT_EXISTS' });
+  expect(announced).toEqual(['demo']);
+});
 
-  it('returns the new keys, which are shown only once, although it could not be announced', async () => {
-    const one = await ledger.process();
-    one.announceTenant = () => Promise.reject(new Error('away'));
-    const keys = await one.tenantCommands.rotateKeys('demo', ['live'], 0);
-    if ('refused' in keys) throw new Error('the rotation was refused');
-    expect(await one.tenants.authenticate('demo', keys.live ?? '')).toMatchObject({ mode: 'live' });
-  });
+it('a command that changes a tenant returns the new keys, which are shown only once, although it could not be announced', async () => {
+  const one = await ledger.process();
+  one.announceTenant = () => Promise.reject(new Error('away'));
+  const keys = await one.tenantCommands.rotateKeys('demo', ['live'], 0);
+  if ('refused' in keys) throw new Error('the rotation was refused');
+  expect(await one.tenants.authenticate('demo', keys.live ?? '')).toMatchObject({ mode: 'live' });
 });

@@ -107,7 +107,6 @@ class Ledger {
     await this.runDue();
   }
 
-  /** Real time passes, and jobs run at their times. */
   async wait(hours: number): Promise<void> {
     const until = this.real + hours * 3_600_000;
     for (;;) {
@@ -119,7 +118,6 @@ class Ledger {
     this.real = until;
   }
 
-  /** An operator moves the test clock. */
   async advance(hours: number): Promise<void> {
     if (hours === 0) return;
     const to = { byMs: hours * 3_600_000 };

@@ -1,15 +1,11 @@
-import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
+import { accepted, aRequest, refOf, SharedLedger } from './support/processes.js';
+import { openForEach } from '../support/opened.js';
 
 /** What a decision rests on outside its account is read in its turn, however long it waited. */
-let ledger: SharedLedger;
-let one: TestProcess;
-beforeEach(async () => {
-  ledger = await SharedLedger.open();
-  one = await ledger.process();
-});
+const ledger = openForEach(() => SharedLedger.open());
+const one = openForEach(() => ledger.process());
 afterEach(() => jest.restoreAllMocks());
 
-/** A command of the account that is busy until `work` is done. */
 function busyWith(accountId: string, work: () => Promise<unknown>): Promise<unknown> {
   const meta = aRequest();
   const stream = one.names.accountStream(meta.scope, refOf(accountId));

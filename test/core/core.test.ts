@@ -1,23 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { pino } from 'pino';
-import { loadConfig } from '../../src/config/config.js';
-import { openCore, type Core } from '../../src/stores/core.js';
+import { openCoreOn } from '../harness/open-core-on.js';
 import { eventually } from '../support/embedded.js';
 import { createStores } from '../support/running-service.js';
 
 it('a core that fails to open, or is closed, leaves no connection', async () => {
   const stores = await createStores();
-  const open = (): Promise<Core> =>
-    openCore({
-      config: loadConfig({
-        DATABASE_URL: stores.databaseUrl,
-        MASTER_KEY_FILE: stores.masterKeyFile,
-      }),
-      logger: pino({ level: 'silent' }),
-      applicationName: 'core-test',
-      actor: { kind: 'system', id: 'test' },
-    });
+  const open = () =>
+    openCoreOn({ DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile });
   const sql = new pg.Client(stores.databaseUrl);
   await sql.connect();
   const connections = async (): Promise<number> => {

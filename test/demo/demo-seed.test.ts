@@ -1,13 +1,12 @@
-import { pino } from 'pino';
 import { demoStory } from '../../tools/demo/demo-story.js';
 import { NotSeeded, seedDemo, type Seeded } from '../../tools/demo/seed-demo.js';
-import { loadConfig } from '../../src/config/config.js';
-import { openCore, type Core } from '../../src/stores/core.js';
+import { type Core } from '../../src/stores/core.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { closedPeriods } from '../../src/operations/ledger/ledger-periods.js';
 import { listProposals } from '../../src/operations/ledger/ledger-proposals.js';
 import { replayLedger } from '../support/operations.js';
 import { createStores, RunningService, type TestStores } from '../support/running-service.js';
+import { openCoreOn } from '../harness/open-core-on.js';
 
 const [ACCOUNTS, DAYS, SEED] = [60, 90, 7];
 const scopeOf = (tenant: string) => ({ tenant, mode: 'live' }) as const;
@@ -22,17 +21,9 @@ const seed = (tenant: string): Promise<Seeded> =>
 
 beforeAll(async () => {
   stores = await createStores();
-  core = await openCore({
-    // The past is recorded behind entries of today.
-    acceptsClock: true,
-    config: loadConfig({
-      DATABASE_URL: stores.databaseUrl,
-      MASTER_KEY_FILE: stores.masterKeyFile,
-    }),
-    logger: pino({ level: 'silent' }),
-    actor: { kind: 'system', id: 'demo' },
-    applicationName: 'ledger-demo-test',
-  });
+  const env = { DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile };
+  // The past is recorded behind entries of today.
+  core = await openCoreOn(env, { acceptsClock: true });
   seeded = await seed('demo');
 });
 afterAll(async () => {

@@ -1,18 +1,9 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { withheldKey } from '../../src/domain/account/rewards/rule-counts.js';
 import { REFERRED_RULE, REFERRER_RULE } from '../../src/domain/program.js';
-import {
-  accountOpened,
-  erasureCompleted,
-  erasureRequested,
-  referralStarted,
-  userIdentified,
-} from '../support/account-events.js';
-import { ACME, ANN, BOB, fold, given, NOW } from './support/account-scenario.js';
+import { erasureCompleted, erasureRequested, referralStarted } from '../support/account-events.js';
+import { ACME, ANN, BOB, fold, given, NOW, HERE } from './support/account-scenario.js';
 
-/** What the fold of an account makes of events that come at unusual moments, or again. */
-
-const HERE = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 const lapsed: AccountEvent = {
   type: 'ReservationLapsed',
   at: 5,

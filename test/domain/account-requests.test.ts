@@ -35,8 +35,7 @@ import {
   ownedByNobody,
   reservedAs,
 } from './support/request-scenario.js';
-
-/** What a request becomes with the time, the ids and the facts that it is decided with. */
+import { aReward, NO_CHANGES } from './support/commands.js';
 
 type Events = readonly AccountEvent[];
 type Fetched = readonly Partial<Provided>[];
@@ -78,13 +77,6 @@ const sync = (...codes: readonly string[]): AccountCommand => ({
   codes,
 });
 type UpsertUser = Extract<AccountCommand, { type: 'UpsertUser' }>;
-const NO_CHANGES = {
-  changes: {},
-  referralCode: undefined,
-  referralCodes: {},
-  paymentProviderId: undefined,
-  codes: [],
-};
 const upsert = (over: Partial<UpsertUser> = {}): UpsertUser => ({
   type: 'UpsertUser',
   userId: 'bob',
@@ -113,16 +105,7 @@ const PAY: AccountCommand = {
   subscriptions: null,
   done: [],
 };
-const CREATED = {
-  type: 'CreateReward',
-  userId: 'bob',
-  value: credit(100),
-  name: null,
-  description: null,
-  cancellable: true,
-  dateScheduledFor: null,
-  dateExpires: null,
-} as const;
+const CREATED = aReward('bob', credit(100));
 const STAFF = personal('staff', 'fay');
 const adjusted = (amount: number): AccountCommand => ({
   type: 'AdjustCredit',

@@ -1,5 +1,4 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import type { AdjustCredit } from '../../src/domain/account/rewards/adjustment.js';
 import { personal } from '../../src/domain/personal.js';
 import {
   accountOpened,
@@ -9,25 +8,12 @@ import {
   rewardGranted,
   userIdentified,
 } from '../support/account-events.js';
+import { adjust } from './support/commands.js';
 import { ACME, BOB, given, NOW } from './support/account-scenario.js';
 
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob'), userIdentified(ACME, 'cat')];
-const approvedBy = personal('ada', 'Ada');
-const by = personal('sam', 'Sam');
+const { approvedBy, by } = adjust(1);
 const adjustment = { reason: personal(BOB.person, 'charged twice'), approvedBy, by };
-const adjust = (amount: number, over: Partial<AdjustCredit> = {}): AdjustCredit => ({
-  type: 'AdjustCredit',
-  userId: 'bob',
-  unit: 'CENTS',
-  amount,
-  reason: 'charged twice',
-  approvedBy,
-  by,
-  rewardId: 'adjusted',
-  redemptionId: 'adjusted',
-  now: NOW,
-  ...over,
-});
 
 const adjusted = (event: AccountEvent): AccountEvent =>
   event.type === 'CreditRedeemed' ? { ...event, adjustment } : event;

@@ -1,34 +1,33 @@
-import { accountOpened, personOf, userIdentified } from '../support/account-events.js';
-import { ACME, given, NOW } from './support/account-scenario.js';
+import { personOf } from '../support/account-events.js';
+import { ACME, given, NOW, HERE } from './support/account-scenario.js';
 
 const person = personOf(ACME, 'bob');
-const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 const blocked = { type: 'UserBlocked', at: 2_000, person } as const;
 const unblocked = { type: 'UserUnblocked', at: 2_100, person } as const;
 
 it('a user is blocked and unblocked', () => {
-  given(here)
+  given(HERE)
     .when({ type: 'BlockUser', userId: 'bob', now: NOW })
     .then({ ...blocked, at: NOW });
-  given(here, blocked)
+  given(HERE, blocked)
     .when({ type: 'UnblockUser', userId: 'bob', now: NOW })
     .then({ ...unblocked, at: NOW });
-  given(here, blocked, unblocked)
+  given(HERE, blocked, unblocked)
     .when({ type: 'BlockUser', userId: 'bob', now: NOW })
     .then({ ...blocked, at: NOW });
 });
 
 it('a user who is blocked is not blocked again, nor unblocked twice', () => {
-  given(here, blocked)
+  given(HERE, blocked)
     .when({ type: 'BlockUser', userId: 'bob', now: NOW })
     .refused('USER_ALREADY_BLOCKED');
-  given(here).when({ type: 'UnblockUser', userId: 'bob', now: NOW }).refused('USER_NOT_BLOCKED');
-  given(here, blocked, unblocked)
+  given(HERE).when({ type: 'UnblockUser', userId: 'bob', now: NOW }).refused('USER_NOT_BLOCKED');
+  given(HERE, blocked, unblocked)
     .when({ type: 'UnblockUser', userId: 'bob', now: NOW })
     .refused('USER_NOT_BLOCKED');
 });
 
 it('an unknown user is neither blocked nor unblocked', () => {
   given().when({ type: 'BlockUser', userId: 'bob', now: NOW }).refused('USER_NOT_FOUND');
-  given(here).when({ type: 'UnblockUser', userId: 'cat', now: NOW }).refused('USER_NOT_FOUND');
+  given(HERE).when({ type: 'UnblockUser', userId: 'cat', now: NOW }).refused('USER_NOT_FOUND');
 });

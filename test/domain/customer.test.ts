@@ -16,8 +16,6 @@ import {
 } from '../../src/domain/customer/customer.state.js';
 import { runs } from '../support/property-runs.js';
 
-/** Events of the provider about a customer, and the picture that they make. */
-
 const LINKED_AT = 100 * WAITS_MS;
 const LINK = { account: 'acme', since: LINKED_AT };
 
@@ -288,26 +286,23 @@ it('the picture does not depend on order and repetition', () => {
   );
 });
 
-describe('the memory of repetitions', () => {
-  const DAY = 24 * 3_600_000;
-  const MIDNIGHT = Math.ceil(LINKED_AT / DAY) * DAY;
-  const onDay = (day: number, count: number, from = after()): CustomerState => {
-    const at = MIDNIGHT + day * DAY;
-    const events = Array.from({ length: count }, (_, n) =>
-      received(`${day} ${n}`, at, { kind: 'IGNORED', because: 'STATUS' }, { at }),
-    );
-    return events.reduce(evolve, from);
-  };
+const MIDNIGHT = Math.ceil(LINKED_AT / DAY) * DAY;
+const onDay = (day: number, count: number, from = after()): CustomerState => {
+  const at = MIDNIGHT + day * DAY;
+  const events = Array.from({ length: count }, (_, n) =>
+    received(`${day} ${n}`, at, { kind: 'IGNORED', because: 'STATUS' }, { at }),
+  );
+  return events.reduce(evolve, from);
+};
 
-  it('has 10 000 events of a day at most: the next one is not recorded before midnight', () => {
-    const state = onDay(0, 9_999);
-    expect(isFullAt(state, MIDNIGHT)).toBe(false);
-    const full = evolve(state, received('last', 0, invoice(1), { at: MIDNIGHT }));
-    expect([isFullAt(full, MIDNIGHT + DAY - 1), isFullAt(full, MIDNIGHT + DAY)]).toEqual([
-      true,
-      false,
-    ]);
-  });
+it('the memory of repetitions has 10 000 events of a day at most: the next one is not recorded before midnight', () => {
+  const state = onDay(0, 9_999);
+  expect(isFullAt(state, MIDNIGHT)).toBe(false);
+  const full = evolve(state, received('last', 0, invoice(1), { at: MIDNIGHT }));
+  expect([isFullAt(full, MIDNIGHT + DAY - 1), isFullAt(full, MIDNIGHT + DAY)]).toEqual([
+    true,
+    false,
+  ]);
 });
 
 describe('a picture', () => {

@@ -18,7 +18,17 @@ import {
   erasureCompleted,
   erasureRequested,
 } from '../support/account-events.js';
-import { ACME, ANN, annStands, BOB, fold, given, NOW, opened } from './support/account-scenario.js';
+import {
+  ACME,
+  ANN,
+  annStands,
+  BOB,
+  fold,
+  given,
+  NOW,
+  opened,
+  HERE,
+} from './support/account-scenario.js';
 import { PAID, redeemAccountCredit, redeemCredit, syncAccount } from './support/commands.js';
 
 const CAT = personOf(ACME, 'cat');
@@ -58,21 +68,19 @@ test('forgetting a user who is not to be tracked keeps a hash', () =>
     .when(forgetBob({ suppressed: 'hash' }))
     .then(requested({ suppressed: ['hash'] })));
 test('forgetting the last user also forgets the account, on request only', () => {
-  const last = [accountOpened(ACME), userIdentified(ACME, 'bob')];
-  given(last)
+  given(HERE)
     .when(forgetBob({ preserveEmptyAccount: false }))
     .then(requested({ account }));
-  given(last).when(forgetBob()).then(requested());
+  given(HERE).when(forgetBob()).then(requested());
   given(bobAndCat)
     .when(forgetBob({ preserveEmptyAccount: false }))
     .then(requested());
 });
 test("forgetting a user takes the customer's ids along with the account only", () => {
-  const last = [accountOpened(ACME), userIdentified(ACME, 'bob')];
-  given(last)
+  given(HERE)
     .when(forgetBob({ preserveEmptyAccount: false, customer: 'customer' }))
     .then(requested({ account, customer: 'customer' }));
-  given(last)
+  given(HERE)
     .when(forgetBob({ customer: 'customer' }))
     .then(requested());
 });

@@ -4,6 +4,7 @@ import type { TakeBackReward } from '../../src/domain/account/rewards/take-back-
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { EventReward, Program } from '../../src/domain/program.js';
 import {
+  moderationPrepared,
   accountAttributed,
   accountOpened,
   credit,
@@ -24,10 +25,9 @@ import {
   NOW,
   ON_PURCHASE,
   terms,
+  HERE,
 } from './support/account-scenario.js';
-import { receiveEvents } from './support/commands.js';
-
-/** A later event takes back the rewards of an earlier one. */
+import { receiveEvents, applyModeration } from './support/commands.js';
 
 const refund = { key: 'refund', field: 'order' };
 const rule = (over: Partial<EventReward> = {}): EventReward => ({
@@ -60,8 +60,7 @@ const did = (
   return receiveEvents([{ userEventId: `event-${(number += 1)}`, idRef: null, content }], program);
 };
 
-const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
-const referred = [...here, accountAttributed('ANNLEE', ANN), referralStarted('referral', BOB, ANN)];
+const referred = [...HERE, accountAttributed('ANNLEE', ANN), referralStarted('referral', BOB, ANN)];
 
 /** All that the commands record, one after the other. */
 function after(
@@ -87,7 +86,7 @@ const granted = (events: readonly AccountEvent[]) =>
 it('an event refunds every earlier one of the user with the same JSON value in the field', () => {
   const program = paysBob();
   const bought = after(
-    here,
+    HERE,
     did(program, 'purchase', 1),
     did(program, 'purchase', '1'),
     did(program, 'purchase', 1),
@@ -109,7 +108,7 @@ it('an event refunds every earlier one of the user with the same JSON value in t
 
 it('a refund without the field, of another value or user, or for the second time takes nothing back', () => {
   const program = paysBob();
-  const bought = after([...here, userIdentified(ACME, 'cat')], did(program, 'purchase', 1));
+  const bought = after([...HERE, userIdentified(ACME, 'cat')], did(program, 'purchase', 1));
   type Fields = Readonly<Record<string, EventField>>;
   const others: readonly Fields[] = [{}, { order: null }, { order: 2 }];
   for (const fields of others)
@@ -122,7 +121,7 @@ it('a refund without the field, of another value or user, or for the second time
 it('an event that is recorded after its refund, and one without a value, keep what they earn', () => {
   const program = paysBob();
   const events = after(
-    here,
+    HERE,
     did(program, 'refund', 1),
     did(program, 'purchase', 1),
     did(program, 'purchase', null),
@@ -134,19 +133,19 @@ it('an event that is recorded after its refund, and one without a value, keep wh
 
 it('a reward that is redeemed in part or not cancellable stays, with the reason', () => {
   const program = paysBob();
-  const bought = after(here, did(program, 'purchase'));
+  const bought = after(HERE, did(program, 'purchase'));
   const [reward] = granted(bought);
   const redeemed = [...bought, creditRedeemed(reward!, 'redeemed', 1, NOW)];
   expect(about(after(redeemed, did(program, 'refund')))).toEqual(['event-1 bought kept: REDEEMED']);
   const pinned = paysBob({ terms: terms(credit(5), { cancellable: false }) });
-  const events = after(here, did(pinned, 'purchase'), did(pinned, 'refund'));
+  const events = after(HERE, did(pinned, 'purchase'), did(pinned, 'refund'));
   expect(about(events)).toEqual(['event-3 bought kept: NOT_CANCELLABLE']);
 });
 
 it('the refund is that of the version by which the event earned, and a refunded event still counts', () => {
   const first = paysBob({ firstTimeOnly: true });
   const changed = paysBob({ firstTimeOnly: true, refund: { key: 'return', field: 'order' } });
-  const bought = after(here, did(first, 'purchase'));
+  const bought = after(HERE, did(first, 'purchase'));
   expect(about(after(bought, did(changed, 'return')))).toEqual([]);
   const refunded = after(bought, did(changed, 'refund'));
   expect(about(refunded)).toEqual(['event-1 bought cancelled 5']);
@@ -155,7 +154,7 @@ it('the refund is that of the version by which the event earned, and a refunded 
 
 it('an erasure forgets what could be refunded', () => {
   const program = paysBob();
-  const state = fold([...after(here, did(program, 'purchase')), erasureRequested([BOB.person])]);
+  const state = fold([...after(HERE, did(program, 'purchase')), erasureRequested([BOB.person])]);
   expect(state).toMatchObject({ refundable: { size: 0 } });
 });
 
@@ -191,7 +190,7 @@ it('the refund of a conversion leaves what the start of the referral earned', ()
   const start = terms(credit(7));
   const program = converts({ referredReward: start, referrerReward: start });
   const started = [
-    ...here,
+    ...HERE,
     accountAttributed('ANNLEE', ANN),
     referralStarted('referral', BOB, ANN, { referredReward: start, referrerReward: start }),
     rewardGranted('of-start', BOB, credit(7), { referralId: 'referral' }),
@@ -205,25 +204,16 @@ it('a side that is approved after the refund of its conversion is granted nothin
   const pending = terms(credit(5), { when: 'CONVERTED' });
   const program = converts({ referredReward: pending, referrerReward: pending });
   const undecided = [
-    ...here,
+    ...HERE,
     accountAttributed('ANNLEE', ANN),
     referralStarted('referral', BOB, ANN, { referredStatus: 'PENDING', referrerStatus: 'PENDING' }),
   ];
-  const hold = {
-    type: 'ModerationPrepared',
-    at: NOW,
-    moderationId: 'm',
-    referralIds: ['referral'],
-  } as const;
-  const approve = {
-    type: 'ApplyModeration',
-    moderationId: 'm',
-    side: 'referred',
-    changes: [{ referralId: 'referral', referred: 'APPROVED', referrer: 'APPROVED' }],
-    rewardIds: { referral: 'late' },
-    provided: NOTHING_PROVIDED,
-    now: NOW,
-  } as const;
+  const hold = moderationPrepared('m', NOW, 'referral');
+  const approve = applyModeration(
+    'referred',
+    [{ referralId: 'referral', referred: 'APPROVED', referrer: 'APPROVED' }],
+    { rewardIds: { referral: 'late' } },
+  );
   const converted = after(undecided, did(program, 'purchase'));
   const approved = given(converted, hold).when(approve);
   expect(approved.types()).toEqual(['ReferralModerated', 'RewardGranted']);

@@ -2,17 +2,14 @@ import { nameEventRules } from '../../src/domain/tenant/event-rules.js';
 import {
   decide,
   evolve,
-  initialState,
   type ProgramDocument,
   type TenantEvent,
   type TenantState,
 } from '../../src/domain/tenant/tenant.decider.js';
 import { upcast } from '../../src/event-log/event-schemas.js';
+import { aTenant } from './support/request-scenario.js';
 
-/**
- * Limits are counted by the name of the rule: it stays with the rule, whatever becomes of the
- * others.
- */
+/** Limits are counted by the name of a rule, which stays with the rule. */
 
 type Rule = Readonly<Record<string, unknown>>;
 const reward = (discountPercent: number, limit?: number) => ({
@@ -28,17 +25,9 @@ const visit = (discountPercent: number, more: Rule = {}): Rule => ({
 });
 const from = (value: number) => ({ minimum: { field: 'total', value } });
 
-const first: TenantEvent = {
-  type: 'TenantCreated',
-  at: 1,
-  alias: 't',
-  programType: 'API_ONLY',
-  openEndpoints: false,
-};
-
 /** The names of the rules in each of these versions, one applied after the other. */
 function named(...versions: readonly (readonly Rule[])[]): readonly (readonly string[])[] {
-  let state: TenantState = evolve(initialState, first);
+  let state: TenantState = aTenant();
   return versions.map((eventRewards) => {
     const decision = decide(state, {
       type: 'ApplyProgram',
@@ -164,16 +153,13 @@ it('rules from before rules had names keep their numbers', () => {
     document,
     eventRules: [A, 'eventRewards/REFERRER/visit', B],
   });
-  const state = [first, { type: 'ProgramApplied', at: 1, ...stored } as TenantEvent].reduce(
-    evolve,
-    initialState,
-  );
+  const state = evolve(aTenant(), { type: 'ProgramApplied', at: 1, ...stored } as TenantEvent);
   const program = state.status === 'open' ? state.programs['p'] : undefined;
   expect(nameEventRules({ id: 'p', eventRewards: [visit(2)] }, program)).toEqual([B]);
 });
 
 it('the same file again changes no name, also when it becomes the default', () => {
-  let state = [first].reduce(evolve, initialState);
+  let state: TenantState = aTenant();
   const program = { id: 'p', eventRewards: [visit(1), visit(2)] };
   for (const document of [program, { ...program, eventRewards: [visit(2)] }]) {
     const decision = decide(state, { type: 'ApplyProgram', program: document, now: 2 });

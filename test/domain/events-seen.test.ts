@@ -13,8 +13,6 @@ import { personal } from '../../src/domain/personal.js';
 import type { EventCondition } from '../../src/domain/program.js';
 import { DAY_MS } from './support/account-scenario.js';
 
-/** What an account remembers of its users' events, for rules that ask for the first one. */
-
 type Received = Parameters<typeof noteEvent>[1];
 type Content = NonNullable<Received['content']['value']>;
 const event = (key: string, fields: Content['fields'] = {}): Content => ({

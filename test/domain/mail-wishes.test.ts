@@ -7,20 +7,19 @@ import {
   NO_MAILS,
   type MailSettings,
 } from '../../src/domain/tenant/mail-settings.js';
-import { accountOpened, personOf, userIdentified } from '../support/account-events.js';
-import { ACME, given, NOW } from './support/account-scenario.js';
+import { accountOpened, personOf } from '../support/account-events.js';
+import { ACME, given, NOW, HERE } from './support/account-scenario.js';
 
 const person = personOf(ACME, 'bob');
-const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 const bob = emptyProfile('bob');
 const unsubscribe = { type: 'UnsubscribeFromMails', person, now: NOW } as const;
 const unsubscribed = { type: 'MailsUnsubscribed', at: NOW, person } as const;
 
 it('a person unsubscribes from mails once, and a stranger changes nothing', () => {
-  given(here).when(unsubscribe).then(unsubscribed);
-  given(here, unsubscribed).when(unsubscribe).then();
+  given(HERE).when(unsubscribe).then(unsubscribed);
+  given(HERE, unsubscribed).when(unsubscribe).then();
   given().when(unsubscribe).then();
-  given(here)
+  given(HERE)
     .when({ ...unsubscribe, person: personOf(ACME, 'cat') })
     .then();
 });

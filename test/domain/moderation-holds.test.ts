@@ -8,13 +8,13 @@ import {
   accountOpened,
   credit,
   referralStarted,
-  refOf,
   rewardGranted,
   subscriptionChanged,
   tankCode,
   userIdentified,
   paymentProviderIdSet,
   moderationPrepared,
+  aboutPush,
 } from '../support/account-events.js';
 import {
   ACME,
@@ -41,6 +41,8 @@ import {
   startPush,
   syncAccount,
   upsertUser,
+  adjust,
+  applyModeration,
 } from './support/commands.js';
 
 /**
@@ -92,18 +94,6 @@ const did = (key: string): CompleteCommand => {
   const content = { id: 'e', key, fields: {}, dateTriggered: NOW };
   return receiveEvents([{ userEventId: 'e', idRef: null, content }], onEvent);
 };
-const adjust = (amount: number): CompleteCommand => ({
-  type: 'AdjustCredit',
-  userId: 'bob',
-  unit: 'CENTS',
-  amount,
-  reason: 'r',
-  rewardId: 'adjusted',
-  redemptionId: 'r',
-  now: NOW,
-  approvedBy: personal('staff', 'eve'),
-  by: personal('staff', 'eve'),
-});
 const earned = {
   referralId: 'made',
   person: BOB.person,
@@ -121,12 +111,7 @@ const part = {
   now: NOW,
 } as const;
 const prepare = { type: 'PrepareModeration', ...part } as const;
-const apply = {
-  type: 'ApplyModeration',
-  ...part,
-  rewardIds: {},
-  provided: NOTHING_PROVIDED,
-} as const;
+const apply = applyModeration('referred', part.changes);
 
 interface Said {
   readonly what: string;
@@ -152,14 +137,11 @@ const pushed = recordPush('paid', { kind: 'pushed', reference: 'cbtxn_1' });
 const customer = paymentProviderIdSet(ACME, 'cus_1');
 const paid = (over: Parameters<typeof rewardGranted>[3] = {}) =>
   rewardGranted('paid', BOB, credit(500), { payTo: 'provider', ...over });
-const pushStarted: AccountEvent = {
-  type: 'RewardPushStarted',
+const pushStarted = aboutPush('RewardPushStarted', paid(), {
   at: NOW - 3,
-  ...refOf(paid()),
-  push: 1,
   amount: 500,
   body: personal(ACME.accountRef, { calls: [], done: [] }),
-};
+});
 
 const waits = (what: string, command: CompleteCommand, ...given: readonly AccountEvent[]) => ({
   what,

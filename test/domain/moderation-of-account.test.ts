@@ -4,7 +4,6 @@ import type {
   Party,
 } from '../../src/domain/account/account.events.js';
 import type {
-  ApplyModeration,
   PrepareModeration,
   SideChanges,
   SideOfAccount,
@@ -24,8 +23,8 @@ import {
   userIdentified,
   erasureRequested,
   moderationPrepared,
+  referrerSideModerated,
 } from '../support/account-events.js';
-import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import {
   ACME,
   ANN,
@@ -38,7 +37,9 @@ import {
   TEN_DOLLARS,
   TEN_PERCENT,
   terms,
+  HERE,
 } from './support/account-scenario.js';
+import { applyModeration } from './support/commands.js';
 
 const prepare = (side: SideOfAccount, ...changes: readonly SideChanges[]): PrepareModeration => ({
   type: 'PrepareModeration',
@@ -47,15 +48,8 @@ const prepare = (side: SideOfAccount, ...changes: readonly SideChanges[]): Prepa
   changes,
   now: NOW,
 });
-const apply = (side: SideOfAccount, ...changes: readonly SideChanges[]): ApplyModeration => ({
-  type: 'ApplyModeration',
-  moderationId: 'm',
-  side,
-  changes,
-  rewardIds: { referral: 'reward-of-approval' },
-  provided: NOTHING_PROVIDED,
-  now: NOW,
-});
+const apply = (side: SideOfAccount, ...changes: readonly SideChanges[]) =>
+  applyModeration(side, changes, { rewardIds: { referral: 'reward-of-approval' } });
 const release = { type: 'ReleaseModeration', moderationId: 'm', now: NOW } as const;
 
 const change = (over: Partial<SideChanges>): SideChanges => ({
@@ -81,8 +75,7 @@ const ofReferral = (
   over: Partial<AccountEventOf<'RewardGranted'>> = {},
 ) => rewardGranted('reward', owner, value, { ...OF_REFERRAL, ...over });
 
-const arrived = [accountOpened(ACME), userIdentified(ACME, 'bob')];
-const referred = [...arrived, accountAttributed('ANNLEE', ANN), started()];
+const referred = [...HERE, accountAttributed('ANNLEE', ANN), started()];
 const referrer = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
 
 const refunded: AccountEvent = {
@@ -268,10 +261,10 @@ it("applying in the referred account records the referrer's earned reward, under
     referrerStatus: 'PENDING',
     referrerReward: TEN_DOLLARS,
   });
-  given(arrived, started({ referrerStatus: 'PENDING' }), converted, held())
+  given(HERE, started({ referrerStatus: 'PENDING' }), converted, held())
     .when(apply('referred', APPROVE_REFERRER))
     .then(moderated({ referrerReward: TEN_DOLLARS }));
-  given(arrived, started({ referrerStatus: 'PENDING' }), held())
+  given(HERE, started({ referrerStatus: 'PENDING' }), held())
     .when(apply('referred', APPROVE_REFERRER))
     .then(moderated({ referrerReward: null }));
 });
@@ -280,7 +273,7 @@ const granted = (value = discount(10), over: Partial<AccountEventOf<'RewardGrant
   ofReferral(BOB, value, { rewardId: 'reward-of-approval', at: NOW, ...over });
 
 it('a later approval in the referred account grants the reward of the start, once', () => {
-  const waiting = [...arrived, started({ referredStatus: 'PENDING' })];
+  const waiting = [...HERE, started({ referredStatus: 'PENDING' })];
   given(waiting, held()).when(apply('referred', APPROVE)).then(moderated({}), granted());
   given(waiting, held(), moderated({}), granted(), held())
     .when(apply('referred', APPROVE))
@@ -289,7 +282,7 @@ it('a later approval in the referred account grants the reward of the start, onc
 
 it('a later approval in the referred account grants the reward of a conversion in between', () => {
   const reward = terms(credit(700), { when: 'CONVERTED', validDays: 1, cancellable: false });
-  const waiting = [...arrived, started({ referredStatus: 'PENDING', referredReward: null })];
+  const waiting = [...HERE, started({ referredStatus: 'PENDING', referredReward: null })];
   given(waiting, held()).when(apply('referred', APPROVE)).then(moderated({}));
   const converted = referralConverted('referral', ANN, {
     referredStatus: 'PENDING',
@@ -330,13 +323,8 @@ it('applying in the referred account ends the hold', () => {
   after.when(apply('referred', DENY)).then();
 });
 
-const side = (status: 'APPROVED' | 'DENIED', referralId = 'referral', at = NOW): AccountEvent => ({
-  type: 'ReferrerSideModerated',
-  at,
-  moderationId: 'm',
-  referralId,
-  status,
-});
+const side = (status: 'APPROVED' | 'DENIED', referralId = 'referral', at = NOW) =>
+  referrerSideModerated(status, at, referralId);
 
 it('applying in the referrer’s account cancels for a denial and restores for an approval, each for its referral', () => {
   const [a, b] = ['a', 'b'].map((referralId) =>
@@ -405,8 +393,8 @@ const gone = [
 
 it.each([
   ['absent', gone],
-  ['opened anew', [...gone, ...arrived]],
-  ['referred anew', [...gone, ...arrived, referralStarted('second', BOB, ANN, {})]],
+  ['opened anew', [...gone, ...HERE]],
+  ['referred anew', [...gone, ...HERE, referralStarted('second', BOB, ANN, {})]],
 ])(
   'a referral from before the account was deleted is held, applied and released: %s',
   (_, events) => {

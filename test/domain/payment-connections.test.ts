@@ -10,8 +10,6 @@ import {
   type ProviderKeys,
 } from '../../src/domain/tenant/payment-connections.js';
 
-/** A tenant's connections to its payment provider: given events, when a command, then events. */
-
 const HOUR_MS = 3_600_000;
 
 const connect = (id: string, now: number, mode: 'live' | 'test' = 'live', keyRef = `key ${id}`) =>

@@ -8,13 +8,8 @@ import {
 } from '../../src/domain/tenant/program-document.js';
 import { credit, discount } from '../support/account-events.js';
 import { terms } from './support/account-scenario.js';
-import {
-  evolve,
-  initialState,
-  type OpenTenant,
-  type ProgramDocument,
-  type TenantEvent,
-} from '../../src/domain/tenant/tenant.decider.js';
+import { type ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
+import { aTenant } from './support/request-scenario.js';
 
 const parse = (document: ProgramDocument): Program =>
   toProgram({ document, version: 4, eventRules: nameEventRules(document, undefined) }, true);
@@ -112,26 +107,7 @@ it('a side that a file leaves out earns what the default program pays', () => {
   });
 });
 
-const events: readonly TenantEvent[] = [
-  { type: 'TenantCreated', at: 1, alias: 'acme', programType: 'API_ONLY', openEndpoints: false },
-  {
-    type: 'ProgramApplied',
-    at: 1,
-    version: 1,
-    isDefault: true,
-    document: DEFAULT_PROGRAM,
-    eventRules: [],
-  },
-  {
-    type: 'ProgramApplied',
-    at: 2,
-    version: 1,
-    isDefault: true,
-    document: { id: 'partners' },
-    eventRules: [],
-  },
-];
-const tenant = events.reduce(evolve, initialState) as OpenTenant;
+const tenant = { ...aTenant({ id: 'partners' }), defaultProgramId: 'partners' };
 
 it('the programs of a tenant are found by their id only', () => {
   expect(programOf(tenant, 'default')).toMatchObject({ id: 'default', isDefault: false });

@@ -12,8 +12,6 @@ import { personal } from '../../src/domain/personal.js';
 import { accountOpened, credit, rewardGranted, userIdentified } from '../support/account-events.js';
 import { ACME, BOB, fold, NOW } from './support/account-scenario.js';
 
-/** A correction that one operator proposes and another one approves. */
-
 const BY = personal('staff', 'fay');
 const ACCOUNT = fold([
   accountOpened(ACME),

@@ -12,10 +12,9 @@ import {
   rewardGranted,
   userIdentified,
   paymentProviderIdSet,
+  aboutPush,
 } from '../support/account-events.js';
 import { ACME, BOB, fold, NOW, opened } from './support/account-scenario.js';
-
-/** What an account knows of the rewards that its provider pays, and which are due. */
 
 const SUBJECT = ACME.accountRef;
 const LINKED: readonly AccountEvent[] = [
@@ -26,35 +25,30 @@ const LINKED: readonly AccountEvent[] = [
 type Granted = AccountEventOf<'RewardGranted'>;
 const granted = (rewardId: string, over: Partial<Granted> = {}): Granted =>
   rewardGranted(rewardId, BOB, credit(500), { at: 100, payTo: 'provider', ...over });
-const CALL = { kind: 'BALANCE_CREDIT', key: 'reward:r', amount: 500, currency: 'USD' } as const;
+const CALL = {
+  kind: 'BALANCE_CREDIT',
+  key: 'reward:r',
+  customer: 'cus_1',
+  amount: 500,
+  currency: 'USD',
+} as const;
 
 const started = (of: Granted, over: Partial<AccountEventOf<'RewardPushStarted'>> = {}) =>
-  ({
-    type: 'RewardPushStarted',
+  aboutPush('RewardPushStarted', of, {
     at: 200,
-    ...refOf(of),
-    push: 1,
     amount: 500,
     body: personal(SUBJECT, { calls: [CALL], done: ['sub_1'] }),
     ...over,
-  }) as AccountEvent;
-const pushed = (of: Granted, value: string | null = 'cbtxn_1', push = 1): AccountEvent => ({
-  type: 'RewardPushed',
-  at: 300,
-  ...refOf(of),
-  push,
-  reference: { subject: SUBJECT, value },
-});
+  });
+const pushed = (of: Granted, value: string | null = 'cbtxn_1', push = 1) =>
+  aboutPush('RewardPushed', of, { at: 300, push, reference: { subject: SUBJECT, value } });
 const refused = (of: Granted, over: Partial<AccountEventOf<'RewardPushRefused'>> = {}) =>
-  ({
-    type: 'RewardPushRefused',
+  aboutPush('RewardPushRefused', of, {
     at: 300,
-    ...refOf(of),
-    push: 1,
     reason: 'no',
     done: personal(SUBJECT, []),
     ...over,
-  }) as AccountEvent;
+  });
 
 const stateOf = (...events: readonly AccountEvent[]) => opened(fold([...LINKED, ...events]));
 const R = granted('r');

@@ -3,8 +3,6 @@ import * as operations from '../../src/domain/operation/operation.decider.js';
 import { personal } from '../../src/domain/personal.js';
 import * as register from '../../src/domain/tenant/tenant-register.decider.js';
 
-/** Streams that only record: accesses, operations, and the aliases of tenants. */
-
 it('each access to personal data is recorded', () => {
   const look = { account: 'acme', person: 'bob', now: 5 };
   const viewed = { type: 'PersonalDataViewed', at: 5, account: 'acme', person: 'bob' } as const;

@@ -12,7 +12,6 @@ import {
 import type { PaidInvoice } from '../../src/domain/customer/customer.state.js';
 import { personal, type Personal } from '../../src/domain/personal.js';
 import {
-  accountOpened,
   credit,
   creditRedeemed,
   discount,
@@ -21,14 +20,12 @@ import {
   refOf,
   rewardCancelled,
   rewardGranted,
-  userIdentified,
   paymentProviderIdSet,
   moderationPrepared,
+  aboutPush,
 } from '../support/account-events.js';
-import { ACME, BOB, fold, given, NOW } from './support/account-scenario.js';
+import { ACME, BOB, fold, given, NOW, HERE } from './support/account-scenario.js';
 import { recordPush, redeemAccountCredit, redeemCredit, startPush } from './support/commands.js';
-
-/** Rewards that the payment provider pays. */
 
 const SUBJECT = ACME.accountRef;
 const customer = paymentProviderIdSet(ACME, 'cus_1');
@@ -39,8 +36,7 @@ const reward = (
 const EUROS = { ...credit(500), currency: 'EUR' } as const;
 const CREDIT = reward(EUROS);
 const TEN_OFF = reward(discount(10), { source: 'REFERRED', referralId: 'referral' });
-const ACCOUNT = [accountOpened(ACME), userIdentified(ACME, 'bob')];
-const LINKED = [...ACCOUNT, customer];
+const LINKED = [...HERE, customer];
 const INVOICE: PaidInvoice = { created: 1, amountPaid: 1999, currency: 'USD', interval: null };
 
 const start = (over: Partial<StartRewardPush> = {}) => startPush('r', over);
@@ -74,18 +70,12 @@ const started = (
   const { done = [], ...rest } = over;
   const amount = granted.value.type === 'CREDIT' ? granted.value.assignedCredit : 0;
   const body = personal(SUBJECT, { calls, done });
-  return { type: 'RewardPushStarted', at: NOW, ...refOf(granted), push: 1, amount, body, ...rest };
+  return aboutPush('RewardPushStarted', granted, { at: NOW, amount, body, ...rest });
 };
 const pushed = (
   granted: AccountEventOf<'RewardGranted'>,
   reference: Personal<string> = personal(SUBJECT, 'cbtxn_1'),
-): AccountEventOf<'RewardPushed'> => ({
-  type: 'RewardPushed',
-  at: NOW,
-  ...refOf(granted),
-  push: 1,
-  reference,
-});
+) => aboutPush('RewardPushed', granted, { at: NOW, reference });
 const redeemed = (over: Partial<AccountEventOf<'CreditRedeemed'>> = {}): AccountEvent => ({
   type: 'CreditRedeemed',
   at: NOW,
@@ -95,18 +85,13 @@ const redeemed = (over: Partial<AccountEventOf<'CreditRedeemed'>> = {}): Account
   externalReference: personal(SUBJECT, 'cbtxn_1'),
   ...over,
 });
-const refused = (
-  granted = CREDIT,
-  done: readonly string[] = [],
-  push = 1,
-): AccountEventOf<'RewardPushRefused'> => ({
-  type: 'RewardPushRefused',
-  at: NOW,
-  ...refOf(granted),
-  push,
-  reason: 'the provider answered 404',
-  done: personal(SUBJECT, done),
-});
+const refused = (granted = CREDIT, done: readonly string[] = [], push = 1) =>
+  aboutPush('RewardPushRefused', granted, {
+    at: NOW,
+    push,
+    reason: 'the provider answered 404',
+    done: personal(SUBJECT, done),
+  });
 const STARTED = started(CREDIT, [balanceCredit(500, 'EUR')], { at: NOW - 5 });
 
 it('credit is recorded with its call before it is paid', () => {
@@ -127,7 +112,7 @@ it('credit is paid as far as it is not redeemed', () => {
 
 it.each([
   ['that stays in the ledger', [...LINKED, rewardGranted('r', BOB, EUROS)]],
-  ['of an account without a customer', [...ACCOUNT, CREDIT]],
+  ['of an account without a customer', [...HERE, CREDIT]],
   ['that is cancelled', [...LINKED, CREDIT, rewardCancelled(CREDIT, 500, NOW - 7, 'REQUEST')]],
   ['of a forgotten person', [...LINKED, CREDIT, erasureRequested([BOB.person])]],
   ['that is on its way already', [...LINKED, CREDIT, STARTED]],
@@ -368,7 +353,7 @@ describe('a push whose owner was forgotten, and which was looked for', () => {
 const cancel: CompleteCommand = { type: 'CancelReward', rewardId: 'r', now: NOW };
 
 it('cancelling is possible until the account has a customer', () => {
-  given(ACCOUNT, CREDIT)
+  given(HERE, CREDIT)
     .when(cancel)
     .then(rewardCancelled(CREDIT, 500, NOW, 'REQUEST'));
   given(LINKED, CREDIT)
@@ -381,7 +366,7 @@ it('cancelling is possible until the account has a customer', () => {
 
 it.each([false, true])('cancelling by a moderation likewise: with a customer %s', (isLinked) => {
   const granted = reward(EUROS, { referralId: 'made', source: 'FRIEND_SIGNUP' });
-  const outcome = given(isLinked ? LINKED : ACCOUNT, granted).when({
+  const outcome = given(isLinked ? LINKED : HERE, granted).when({
     type: 'PrepareModeration',
     moderationId: 'm',
     side: 'referrer',

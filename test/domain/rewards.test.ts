@@ -2,24 +2,20 @@ import { personal } from '../../src/domain/personal.js';
 import { AMOUNT_MAX, underTerms } from '../../src/domain/account/rewards/rewards.js';
 import {
   aboutReward,
-  accountOpened,
   credit,
   creditRedeemed,
   discount,
   rewardCancelled,
   rewardGranted,
   tankCode,
-  userIdentified,
 } from '../support/account-events.js';
-import { ACME, BOB, DAY_MS, given, NOW, refOf, terms } from './support/account-scenario.js';
+import { BOB, DAY_MS, given, NOW, refOf, terms, HERE } from './support/account-scenario.js';
 import { createReward } from './support/commands.js';
-
-const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 
 it.each([credit(500), discount(20), tankCode('TANK-1')])(
   'a manual reward of $type is granted now',
   (value) => {
-    given(here)
+    given(HERE)
       .when(createReward({ value, name: 'Thanks', description: 'for all', cancellable: false }))
       .then(
         rewardGranted('reward', BOB, value, {
@@ -33,16 +29,16 @@ it.each([credit(500), discount(20), tankCode('TANK-1')])(
 
 it('a manual reward may be scheduled and expire; both at the same time is just possible', () => {
   const dates = { dateScheduledFor: NOW + 5, dateExpires: NOW + 5 };
-  given(here)
+  given(HERE)
     .when(createReward(dates))
     .then(rewardGranted('reward', BOB, credit(500), { at: NOW, ...dates }));
 });
 
 it('a manual reward that is scheduled for the past, or for now, is available now', () => {
-  given(here)
+  given(HERE)
     .when(createReward({ dateScheduledFor: NOW - 1 }))
     .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
-  given(here)
+  given(HERE)
     .when(createReward({ dateScheduledFor: NOW }))
     .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
 });
@@ -50,10 +46,10 @@ it('a manual reward that is scheduled for the past, or for now, is available now
 const EXPIRED = `dateExpires must lie in the future, after ${new Date(NOW).toISOString()}`;
 
 it('a manual reward does not expire in the past or before it becomes available', () => {
-  given(here)
+  given(HERE)
     .when(createReward({ dateExpires: NOW }))
     .refused('REWARD_DATES_INVALID', EXPIRED);
-  given(here)
+  given(HERE)
     .when(createReward({ dateScheduledFor: NOW + 2, dateExpires: NOW + 1 }))
     .refused(
       'REWARD_DATES_INVALID',
@@ -63,13 +59,13 @@ it('a manual reward does not expire in the past or before it becomes available',
 
 it('a manual reward needs its user', () => {
   given().when(createReward()).refused('USER_NOT_FOUND');
-  given(here)
+  given(HERE)
     .when(createReward({ userId: 'cat' }))
     .refused('USER_NOT_FOUND');
 });
 
 it('a manual reward is refused under the id of another reward', () => {
-  given(here, rewardGranted('reward', BOB, credit(1)))
+  given(HERE, rewardGranted('reward', BOB, credit(1)))
     .when(createReward())
     .refused('REWARD_EXISTS');
 });
@@ -78,37 +74,37 @@ it('a manual reward is refused for its dates before its user is checked', () => 
   given()
     .when(createReward({ dateExpires: NOW }))
     .refused('REWARD_DATES_INVALID', EXPIRED);
-  given(here)
+  given(HERE)
     .when(createReward({ userId: 'cat', dateExpires: NOW }))
     .refused('REWARD_DATES_INVALID', EXPIRED);
 });
 
 it('a manual reward never raises the total ever assigned of a unit beyond the countable maximum', () => {
   const nearly = rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, 'cents'));
-  given(here)
+  given(HERE)
     .when(createReward({ value: credit(AMOUNT_MAX) }))
     .then(rewardGranted('reward', BOB, credit(AMOUNT_MAX), { at: NOW }));
-  given(here, nearly)
+  given(HERE, nearly)
     .when(createReward({ value: credit(10, 'Cents') }))
     .then(rewardGranted('reward', BOB, credit(10, 'Cents'), { at: NOW }));
-  given(here, nearly)
+  given(HERE, nearly)
     .when(createReward({ value: credit(11, 'CENTS') }))
     .refused(
       'AMOUNT_TOO_LARGE',
       'All CENTS ever assigned to the account would be more than 9,007,199,254,740,991: assign less',
     );
-  given(here, nearly)
+  given(HERE, nearly)
     .when(createReward({ value: credit(11, 'POINTS') }))
     .then(rewardGranted('reward', BOB, credit(11, 'POINTS'), { at: NOW }));
   for (const unit of ['constructor', '__proto__'])
-    given(here, rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, unit)))
+    given(HERE, rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, unit)))
       .when(createReward({ value: credit(11, unit) }))
       .refused(
         'AMOUNT_TOO_LARGE',
         `All ${unit} ever assigned to the account would be more than 9,007,199,254,740,991: assign less`,
       );
   // Assigned is assigned, whatever became of it.
-  given(here, nearly, rewardCancelled(nearly, AMOUNT_MAX - 10, 3_000))
+  given(HERE, nearly, rewardCancelled(nearly, AMOUNT_MAX - 10, 3_000))
     .when(createReward({ value: credit(11) }))
     .refused(
       'AMOUNT_TOO_LARGE',
@@ -120,30 +116,30 @@ const money = (currency: string | null, unit = 'CENTS') => credit(10, unit, curr
 const euros = rewardGranted('euros', BOB, money('EUR'));
 
 it('the currency of a unit is that of the first reward with one: another one is refused, none takes it', () => {
-  given(here, euros)
+  given(HERE, euros)
     .when(createReward({ value: money('USD', 'cents') }))
     .refused('CURRENCY_DIFFERS', "currency must be EUR, as of the account's other cents, not USD");
   for (const currency of ['EUR', null])
-    given(here, euros)
+    given(HERE, euros)
       .when(createReward({ value: money(currency) }))
       .then(rewardGranted('reward', BOB, money('EUR'), { at: NOW }));
-  given(here, euros)
+  given(HERE, euros)
     .when(createReward({ value: money('USD', 'POINTS') }))
     .then(rewardGranted('reward', BOB, money('USD', 'POINTS'), { at: NOW }));
 });
 
 it('the currency of a unit is open while no reward has one, and stays when that reward is cancelled', () => {
-  given(here, rewardGranted('none', BOB, money(null)))
+  given(HERE, rewardGranted('none', BOB, money(null)))
     .when(createReward({ value: money('USD') }))
     .then(rewardGranted('reward', BOB, money('USD'), { at: NOW }));
-  given(here, euros, rewardCancelled(euros, 10, 3_000))
+  given(HERE, euros, rewardCancelled(euros, 10, 3_000))
     .when(createReward({ value: money('USD') }))
     .refused('CURRENCY_DIFFERS', "currency must be EUR, as of the account's other CENTS, not USD");
 });
 
 it('a unit with two currencies in an older log has the first one', () => {
   const dollars = rewardGranted('dollars', BOB, money('USD'));
-  given(here, euros, dollars)
+  given(HERE, euros, dollars)
     .when(createReward({ value: money(null) }))
     .then(rewardGranted('reward', BOB, money('EUR'), { at: NOW }));
 });
@@ -152,26 +148,26 @@ const cancel = { type: 'CancelReward', rewardId: 'reward', now: NOW } as const;
 const reward = rewardGranted('reward', BOB, credit(500));
 
 it('cancelling takes the available credit away', () => {
-  given(here, reward)
+  given(HERE, reward)
     .when(cancel)
     .then(rewardCancelled(reward, 500, NOW));
   const percent = rewardGranted('reward', BOB, discount(10));
-  given(here, percent)
+  given(HERE, percent)
     .when(cancel)
     .then(rewardCancelled(percent, 0, NOW));
 });
 
 it('cancelling changes nothing the second time', () => {
-  given(here, reward, rewardCancelled(reward, 500, 3_000))
+  given(HERE, reward, rewardCancelled(reward, 500, 3_000))
     .when(cancel)
     .then();
 });
 
 it('cancelling pins a reward that a moderation cancelled, without taking its amount again', () => {
-  const scenario = given(here, reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'));
+  const scenario = given(HERE, reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'));
   scenario.when(cancel).then(rewardCancelled(reward, 0, NOW));
   const after = given(
-    here,
+    HERE,
     reward,
     rewardCancelled(reward, 500, 3_000, 'MODERATION'),
     rewardCancelled(reward, 0, NOW),
@@ -185,13 +181,13 @@ it('cancelling pins a reward that a moderation cancelled, without taking its amo
 });
 
 it('cancelling is refused after a part was redeemed, and for a reward that is not cancellable', () => {
-  given(here, reward, creditRedeemed(reward, 'r', 1, 3_000))
+  given(HERE, reward, creditRedeemed(reward, 'r', 1, 3_000))
     .when(cancel)
     .refused(
       'REWARD_NOT_CANCELLABLE',
       'The reward cannot be cancelled: 1 CENTS of it were redeemed',
     );
-  given(here, rewardGranted('reward', BOB, credit(5), { cancellable: false }))
+  given(HERE, rewardGranted('reward', BOB, credit(5), { cancellable: false }))
     .when(cancel)
     .refused(
       'REWARD_NOT_CANCELLABLE',
@@ -201,7 +197,7 @@ it('cancelling is refused after a part was redeemed, and for a reward that is no
 
 it('cancelling does not find an unknown reward', () => {
   given().when(cancel).refused('REWARD_NOT_FOUND');
-  given(here).when(cancel).refused('REWARD_NOT_FOUND');
+  given(HERE).when(cancel).refused('REWARD_NOT_FOUND');
 });
 
 it('cancelling first records due dates', () => {
@@ -209,7 +205,7 @@ it('cancelling first records due dates', () => {
     dateScheduledFor: 3_000,
     dateExpires: 4_000,
   });
-  given(here, due)
+  given(HERE, due)
     .when(cancel)
     .then(
       aboutReward('RewardBecameAvailable', due, 5, 3_000),
@@ -228,26 +224,26 @@ describe('settling', () => {
   const expired = aboutReward('RewardExpired', reward, 5, 4_000);
 
   it('records due dates with their own time, once', () => {
-    given(here, reward).when(settle(2_999)).then();
-    given(here, reward).when(settle(3_000)).then(available);
-    given(here, reward, available).when(settle(3_999)).then();
-    given(here, reward, available).when(settle(4_000)).then(expired);
-    given(here, reward).when(settle(9_000)).then(available, expired);
-    given(here, reward, available, expired).when(settle(9_000)).then();
+    given(HERE, reward).when(settle(2_999)).then();
+    given(HERE, reward).when(settle(3_000)).then(available);
+    given(HERE, reward, available).when(settle(3_999)).then();
+    given(HERE, reward, available).when(settle(4_000)).then(expired);
+    given(HERE, reward).when(settle(9_000)).then(available, expired);
+    given(HERE, reward, available, expired).when(settle(9_000)).then();
   });
 
   it('posts the remaining credit', () => {
-    given(here, reward, available, creditRedeemed(reward, 'r', 2, 3_500))
+    given(HERE, reward, available, creditRedeemed(reward, 'r', 2, 3_500))
       .when(settle(4_000))
       .then(aboutReward('RewardExpired', reward, 3, 4_000));
   });
 
   it('works for every kind of reward', () => {
     const percent = rewardGranted('reward', BOB, discount(5), { dateExpires: 4_000 });
-    given(here, percent)
+    given(HERE, percent)
       .when(settle(4_000))
       .then(aboutReward('RewardExpired', percent, 0, 4_000));
-    expect(refOf(given(here, percent).state, 'reward')).toEqual({
+    expect(refOf(given(HERE, percent).state, 'reward')).toEqual({
       rewardId: 'reward',
       person: BOB.person,
       rewardType: 'PCT_DISCOUNT',

@@ -10,8 +10,8 @@ import { nameEventRules } from '../../src/domain/tenant/event-rules.js';
 import { tankCodesOf, tankCodesOfToday } from '../../src/domain/tenant/program-document.js';
 import {
   evolve as evolveTenant,
-  initialState as noTenant,
   type OpenTenant,
+  type TenantState,
   type ProgramDocument,
 } from '../../src/domain/tenant/tenant.decider.js';
 import {
@@ -35,6 +35,7 @@ import {
   terms,
 } from './support/account-scenario.js';
 import { upsertUser } from './support/commands.js';
+import { aTenant } from './support/request-scenario.js';
 
 const holder = (rewardId: string) => ({ account: 'account', rewardId });
 const reserve = (rewardId: string, ...codes: readonly string[]): TankCodeCommand => ({
@@ -161,7 +162,7 @@ const pool = (fuelTankCodes: readonly string[], amount = 5): ProgramDocument => 
   ],
 });
 const applied = (...documents: readonly ProgramDocument[]) =>
-  documents.reduce(
+  documents.reduce<TenantState>(
     (state, document, index) =>
       evolveTenant(state, {
         type: 'ProgramApplied',
@@ -171,13 +172,7 @@ const applied = (...documents: readonly ProgramDocument[]) =>
         document,
         eventRules: nameEventRules(document, undefined),
       }),
-    evolveTenant(noTenant, {
-      type: 'TenantCreated',
-      at: 1,
-      alias: 't',
-      programType: 'API_ONLY',
-      openEndpoints: false,
-    }),
+    aTenant(),
   ) as OpenTenant;
 const value = (amount: number) =>
   ({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount, unit: null }) as const;

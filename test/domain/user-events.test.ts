@@ -13,7 +13,6 @@ import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { EventReward, Program } from '../../src/domain/program.js';
 import {
   accountAttributed,
-  accountOpened,
   credit,
   referralConverted,
   referralStarted,
@@ -35,6 +34,7 @@ import {
   ON_PURCHASE,
   TEN_DOLLARS,
   terms,
+  HERE,
 } from './support/account-scenario.js';
 import { PAID, receiveEvents, syncAccount } from './support/commands.js';
 
@@ -97,28 +97,27 @@ const fromEvent = (index = 0, over: object = {}) =>
     ...over,
   });
 
-const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
-const referred = [...here, accountAttributed('ANNLEE', ANN), referralStarted('referral', BOB, ANN)];
+const referred = [...HERE, accountAttributed('ANNLEE', ANN), referralStarted('referral', BOB, ANN)];
 
 it('events are recorded in their order, with any key', () => {
   const [first, second] = [
     content({ id: 'a', key: 'visit' }),
     content({ id: 'b', fields: { total: 3 } }),
   ];
-  given(here)
+  given(HERE)
     .when(receive(null, [first, second]))
     .then(received(0, first), received(1, second));
 });
 
 it('events need their user', () => {
   given().when(receive(null)).refused('USER_NOT_FOUND');
-  given(here)
+  given(HERE)
     .when(receive(null, [content()], { userId: 'cat' }))
     .refused('USER_NOT_FOUND');
 });
 
 it('events of one batch are received once; another batch, or none, is another time', () => {
-  const before = [...here, earlier(content(), { batch: 'batch', at: NOW - 1 })];
+  const before = [...HERE, earlier(content(), { batch: 'batch', at: NOW - 1 })];
   given(before)
     .when(receive(null, [content()], { batch: 'batch' }))
     .refused('EVENTS_ALREADY_RECEIVED');
@@ -133,7 +132,7 @@ it('events of a batch are remembered for more than a day, and not for ever', () 
   const DAY = 86_400_000;
   const late = (at: number) =>
     fold([
-      ...here,
+      ...HERE,
       earlier(content(), { batch: 'old', at: NOW }),
       earlier(content(), { batch: 'new', at }),
     ]);
@@ -146,7 +145,7 @@ it('events of a batch are remembered for more than a day, and not for ever', () 
 
 it('a reward in another currency than the unit has is not made, and the log gives the reason', () => {
   const inDollars = rule({ terms: terms(credit(5, 'CENTS', 'USD')) });
-  given(here, rewardGranted('euros', BOB, credit(5, 'CENTS', 'EUR')))
+  given(HERE, rewardGranted('euros', BOB, credit(5, 'CENTS', 'EUR')))
     .when(receive(aProgram({ eventRewards: [inDollars] })))
     .then(
       received(),
@@ -171,14 +170,14 @@ const sent = (...idRefs: readonly string[]) => ({
 });
 
 it('an id that is repeated is received once more and triggers nothing, within a request and later', () => {
-  given(here)
+  given(HERE)
     .when(receive(always, [], sent('a', 'a')))
     .then(
       received(0, content(), { idRef: 'a' }),
       fromEvent(0),
       received(1, content(), { idRef: 'a', repeated: true }),
     );
-  given(here, earlier(content(), { idRef: 'a' }))
+  given(HERE, earlier(content(), { idRef: 'a' }))
     .when(receive(always, [], sent('a', 'b')))
     .then(
       received(0, content(), { idRef: 'a', repeated: true }),
@@ -196,7 +195,7 @@ it('a repeated id neither converts nor counts as the first time', () => {
     .then(received(0, content(), { idRef: 'a', repeated: true }));
   const first = aProgram({ eventRewards: [rule({ firstTimeOnly: true })] });
   given(
-    here,
+    HERE,
     earlier(content({ key: 'visit' }), { idRef: 'a' }),
     earlier(content(), { idRef: 'a', repeated: true }),
   )
@@ -205,7 +204,7 @@ it('a repeated id neither converts nor counts as the first time', () => {
 });
 
 it('a reward for the user is earned by every matching event, without a referral too', () => {
-  given(here)
+  given(HERE)
     .when(
       receive(aProgram({ eventRewards: [rule()] }), [
         content(),
@@ -227,7 +226,7 @@ it('a reward for the user is earned in every program of the tenant', () => {
     aProgram({ eventRewards: [rule()] }),
     aProgram({ id: 'other', version: 7, eventRewards: [rule()] }),
   ];
-  given(here)
+  given(HERE)
     .when(
       receive(null, [content()], {
         programs: [one, two],
@@ -250,20 +249,20 @@ it.each([
   [{ total: 50.01 }, true],
 ])('a reward for the user that asks for a minimum of 50: %j, %j', (fields, fits) => {
   const program = aProgram({ eventRewards: [rule({ minimum: { field: 'total', value: 50 } })] });
-  given(here)
+  given(HERE)
     .when(receive(program, [content({ fields })]))
     .then(received(0, content({ fields })), ...(fits ? [fromEvent()] : []));
 });
 
 it('a reward for the user for the first time is earned once, also within one call', () => {
   const program = aProgram({ eventRewards: [rule({ firstTimeOnly: true })] });
-  given(here)
+  given(HERE)
     .when(receive(program, [content(), content()]))
     .then(received(0), fromEvent(0), received(1));
-  given(here, earlier()).when(receive(program)).then(received());
+  given(HERE, earlier()).when(receive(program)).then(received());
   // Another user's event is not this user's first.
   const cats = earlier(content(), { person: 'cat' });
-  given(here, cats).when(receive(program)).then(received(), fromEvent());
+  given(HERE, cats).when(receive(program)).then(received(), fromEvent());
 });
 
 it('a reward for the user for the first time is earned by the first event that reaches the minimum', () => {
@@ -272,14 +271,14 @@ it('a reward for the user for the first time is earned by the first event that r
   });
   const large = content({ fields: { total: 70 } });
   given(
-    here,
+    HERE,
     earlier(content({ fields: { total: 10, other: 99 } })),
     earlier(content({ key: 'visit', fields: { total: 99 } })),
   )
     .when(receive(program, [large]))
     .then(received(0, large), fromEvent());
   given(
-    here,
+    HERE,
     earlier(content({ fields: { total: 50 } })),
     earlier(content({ fields: { total: 1 } })),
   )
@@ -295,7 +294,7 @@ it('a reward for the user has a limit in all and one a day in UTC; what is above
   const before = (granted: number): AccountEvent =>
     fromEvent(7, { at: granted, rewardId: `granted at ${granted}` });
   const types = (program: Program, now: number, ...history: AccountEvent[]) =>
-    given(here, history)
+    given(HERE, history)
       .when(receive(null, [content()], { programs: [program], ...at(now) }))
       .types();
   const [given1, withheld] = [
@@ -312,7 +311,7 @@ it('a reward for the user has a limit in all and one a day in UTC; what is above
   expect(types(total, MIDNIGHT, before(1), rewardGranted('manual', BOB, credit(5)))).toEqual(
     given1,
   );
-  given(here, before(1), before(2))
+  given(HERE, before(1), before(2))
     .when(receive(total))
     .then(
       received(),
@@ -329,7 +328,7 @@ it('a reward for the user has a limit in all and one a day in UTC; what is above
 
 const numbers = (from: number, count = 500) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`junk-${from + n}`, n]));
-const filled = [...here, earlier(content({ key: 'other', fields: numbers(0) }))];
+const filled = [...HERE, earlier(content({ key: 'other', fields: numbers(0) }))];
 const first = rule({ firstTimeOnly: true, minimum: { field: 'total', value: 50 } });
 const program = aProgram({ eventRewards: [first] });
 const large = content({ fields: { total: 70 } });
@@ -390,7 +389,7 @@ it('a look-up covers every rule of a first time that an event of the person may 
     needs: need(mine, other, theirs),
   });
   // This person was not referred.
-  expect(ask(here, own).decision).toStrictEqual({ needs: need(mine, other) });
+  expect(ask(HERE, own).decision).toStrictEqual({ needs: need(mine, other) });
 });
 
 describe('a conversion on an event', () => {
@@ -433,7 +432,7 @@ describe('a conversion on an event', () => {
     const first = aProgram({
       conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: true, minimum: null },
     });
-    given(here, earlier(), referred.slice(2)).when(receive(first)).then(received());
+    given(HERE, earlier(), referred.slice(2)).when(receive(first)).then(received());
   });
 
   it('denies the side of a referrer who was blocked meanwhile', () => {
@@ -476,7 +475,7 @@ describe('a reward for the referrer', () => {
 
   it('is earned by the referred user’s events, and only where there is a referral of the program', () => {
     given(referred).when(receive(program)).then(received(), earned);
-    given(here).when(receive(program)).then(received());
+    given(HERE).when(receive(program)).then(received());
     given(referred)
       .when(receive(aProgram(), [content()], { programs: [aProgram(), program] }))
       .then(received());
@@ -491,7 +490,7 @@ describe('a reward for the referrer', () => {
   it('is lost unless that side is approved and the referrer exists and is not blocked', () => {
     for (const referrerStatus of ['PENDING', 'DENIED'] as const) {
       given(
-        here,
+        HERE,
         accountAttributed('ANNLEE', ANN),
         referralStarted('referral', BOB, ANN, { referrerStatus }),
       )

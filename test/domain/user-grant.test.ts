@@ -3,14 +3,11 @@ import type { Profile } from '../../src/domain/account/account.events.js';
 import type { UserState } from '../../src/domain/account/account.state.js';
 import { emptyProfile } from '../../src/domain/account/users/identify-user.js';
 import { withSeen } from '../../src/domain/account/users/seen.js';
+import { NO_CHANGES } from './support/commands.js';
 import { fieldsNotGranted, type UserFields } from '../../src/domain/account/users/user-grant.js';
 
 const fields = (over: Partial<UserFields> = {}): UserFields => ({
-  changes: {},
-  referralCode: undefined,
-  referralCodes: {},
-  paymentProviderId: undefined,
-  codes: [],
+  ...NO_CHANGES,
   ...over,
 });
 

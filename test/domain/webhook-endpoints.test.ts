@@ -8,8 +8,6 @@ import {
   type WebhookEvent,
 } from '../../src/domain/tenant/webhook-endpoints.js';
 
-/** The endpoints of a tenant's developers: given events, when a command, then events. */
-
 const of = { mode: 'live', endpointId: 'hook' } as const;
 const subscribed: WebhookEvent = {
   type: 'WebhookSubscribed',

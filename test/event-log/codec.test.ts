@@ -59,278 +59,266 @@ test('an imported event counts from the time of its import, whatever the date of
   expect(event && countsFrom(event)).toBe(5_000);
 });
 
-describe('a page that is slow to open', () => {
-  /** How often others had their turn while six events were opened that take so long each. */
-  async function pausesAt(msEach: number): Promise<number> {
-    const keys = new InMemorySubjectKeys();
-    const page = await encode(keys, ...EXAMPLES.slice(0, 6));
-    let now = 0;
-    let pauses = 0;
-    const leave = enterWorldWith({
-      elapsed: () => (now += msEach),
-      after: (ms, call) => {
-        // The service that the worker shares may rest in the same world: a yielding pause has 0 ms.
-        if (ms > 0) {
-          const rest = setTimeout(call, ms).unref();
-          return () => clearTimeout(rest);
-        }
-        pauses += 1;
-        const others = setImmediate(call);
-        return () => clearImmediate(others);
-      },
-    });
-    try {
-      const decoded = await new EventCodec(keys).decodeAll(page);
-      expect(decoded.map(({ recorded: { id: one } }) => one)).toEqual(
-        page.map(({ id: one }) => one),
-      );
-      return pauses;
-    } finally {
-      leave();
-    }
-  }
-
-  it('yields to other work, and has all its events in order', async () => {
-    expect(await pausesAt(5)).toBe(3);
-  });
-
-  it('does not when it is fast', async () => {
-    expect(await pausesAt(1)).toBe(0);
-  });
-});
-
-describe('an event', () => {
-  it.each(EXAMPLES)('$type comes back as it was, with its envelope', async (event) => {
-    const keys = new InMemorySubjectKeys();
-    const [stored] = await encode(keys, event);
-    expect(stored).toMatchObject({ type: event.type, id: id(0) });
-    expect(await new EventCodec(keys).decode(stored ? [stored] : [])).toStrictEqual([
-      { event, envelope: ENVELOPE, recorded: stored },
-    ]);
-  });
-
-  it('has its cause, effective time and version in the metadata, not in the data', async () => {
-    const [stored] = await encode(new InMemorySubjectKeys(), EVENT_EXAMPLES.UserBlocked);
-    expect(stored?.data).toBe(`{"person":"${EVENT_EXAMPLES.UserBlocked.person}"}`);
-    expect(JSON.parse(stored?.metadata ?? '')).toStrictEqual({
-      v: 1,
-      at: 9,
-      tenant: 'demo',
-      mode: 'live',
-      command: ENVELOPE.commandId,
-      actor: { kind: 'api-key', id: 'live-1' },
-
-      $correlationId: 'request-1',
-      $causationId: 'request-1',
-      key: 'a keyed hash',
-      fingerprint: 'another one',
-    });
-  });
-
-  it('of an older release comes with U+FFFD in the places of NUL and half characters', async () => {
-    const { RewardGranted, ProgramApplied } = EVENT_EXAMPLES;
-    const odd = (name: string): readonly DomainEvent[] => [
-      {
-        ...RewardGranted,
-        value: { type: 'CREDIT', unit: name, currency: null, assignedCredit: 7 },
-        texts: personal(RewardGranted.person, { name, description: null }),
-      },
-      { ...ProgramApplied, document: { id: 'default', name, [name]: name } },
-    ];
-    const keys = new InMemorySubjectKeys();
-    const stored = await encode(keys, ...odd('a\0\ud800b\u{1F600}'));
-    const decoded = await new EventCodec(keys).decodeAll(stored);
-    expect(decoded.map(({ event }) => event)).toEqual(odd('a\uFFFD\uFFFDb\u{1F600}'));
-  });
-
-  it('without an idempotency key names none', async () => {
-    const codec = new EventCodec(new InMemorySubjectKeys());
-    const envelope: Envelope = { ...ENVELOPE, mode: null, idempotency: null };
-    const [stored] = await codec.encode([EVENT_EXAMPLES.TenantCreated], envelope, [id(0)]);
-    expect(JSON.parse(stored?.metadata ?? '')).not.toHaveProperty('key');
-    expect(await codec.decode(stored ? [recorded(stored)] : [])).toMatchObject([{ envelope }]);
-  });
-
-  it('of a member of staff has the name encrypted in its metadata, bound to the event, and erasable', async () => {
-    const keys = new InMemorySubjectKeys();
-    const name = personal('sam-in-demo', 'Sam');
-    const actor = { kind: 'operator', id: name.subject, channel: 'console', name } as const;
-    const envelope: Envelope = { ...ENVELOPE, actor };
-    const codec = new EventCodec(keys);
-    const { UserBlocked: event } = EVENT_EXAMPLES;
-    const stored = (await codec.encode([event, event], envelope, [id(0), id(1)])).map(recorded);
-    for (const { metadata } of stored) expect(metadata).not.toContain('Sam"');
-    expect(await codec.decode(stored)).toMatchObject([{ envelope }, { envelope }]);
-    const [one, other] = stored;
-    if (!one || !other) throw new Error('both are needed');
-    expect(await codec.decode([{ ...one, metadata: other.metadata }])).toMatchObject([
-      { unreadable: 'a personal value cannot be decrypted with its key' },
-    ]);
-    await keys.destroy([name.subject]);
-    const [forgotten] = await codec.decodeAll(stored);
-    expect(forgotten?.envelope.actor).toEqual({ ...actor, name: { ...name, value: null } });
-    expect(forgotten && shownActor(forgotten.envelope.actor)).toBe('operator:anonymous');
-  });
-
-  it('needs its own id', async () => {
-    const codec = new EventCodec(new InMemorySubjectKeys());
-    await expect(
-      codec.encode([EVENT_EXAMPLES.UserBlocked, EVENT_EXAMPLES.UserUnblocked], ENVELOPE, [id(0)]),
-    ).rejects.toThrow('without an id');
-  });
-});
-
-describe('a personal value', () => {
-  it.each(EXAMPLES.filter((event) => subjectsIn(event).size > 0))(
-    'is not in the stored bytes of $type',
-    async (event) => {
-      const [stored] = await encode(new InMemorySubjectKeys(), event);
-      const bytes = `${stored?.data}${stored?.metadata}`;
-      const texts = plainTexts(event);
-      expect(texts.length).toBeGreaterThan(0);
-      for (const text of texts) expect(bytes).not.toContain(text);
+/** How often others had their turn while six events were opened that take so long each. */
+async function pausesAt(msEach: number): Promise<number> {
+  const keys = new InMemorySubjectKeys();
+  const page = await encode(keys, ...EXAMPLES.slice(0, 6));
+  let now = 0;
+  let pauses = 0;
+  const leave = enterWorldWith({
+    elapsed: () => (now += msEach),
+    after: (ms, call) => {
+      // The service that the worker shares may rest in the same world: a yielding pause has 0 ms.
+      if (ms > 0) {
+        const rest = setTimeout(call, ms).unref();
+        return () => clearTimeout(rest);
+      }
+      pauses += 1;
+      const others = setImmediate(call);
+      return () => clearImmediate(others);
     },
-  );
-
-  it('is encrypted differently each time: equal values do not look equal', async () => {
-    const keys = new InMemorySubjectKeys();
-    const [a, b] = await encode(keys, EVENT_EXAMPLES.UserIdentified, EVENT_EXAMPLES.UserIdentified);
-    expect(a?.data).not.toBe(b?.data);
   });
+  try {
+    const decoded = await new EventCodec(keys).decodeAll(page);
+    expect(decoded.map(({ recorded: { id: one } }) => one)).toEqual(page.map(({ id: one }) => one));
+    return pauses;
+  } finally {
+    leave();
+  }
+}
 
-  it('is null once its key is destroyed, in every event, and the rest of the event stays', async () => {
-    const keys = new InMemorySubjectKeys();
-    const stored = await encode(keys, ...EXAMPLES);
-    await keys.destroy([...subjectsIn(EXAMPLES)]);
-    const decoded = await new EventCodec(keys).decodeAll(stored);
-    expect(decoded.map(({ event }) => event)).toStrictEqual(EXAMPLES.map(withoutPersons));
-  });
+it('a page that is slow to open yields to other work, and has all its events in order', async () => {
+  expect(await pausesAt(5)).toBe(3);
+});
 
-  it('whose key is destroyed before the write is lost on purpose, not written in plain', async () => {
-    const keys = new InMemorySubjectKeys();
-    await keys.destroy([EVENT_EXAMPLES.UserIdentified.person]);
-    const [stored] = await encode(keys, EVENT_EXAMPLES.UserIdentified);
-    expect(JSON.parse(stored?.data ?? '')).toMatchObject({ profile: { sealed: null } });
-  });
+it('a page that is opened fast does not yield to other work', async () => {
+  expect(await pausesAt(1)).toBe(0);
+});
 
-  it('is null once its key is destroyed, even where an older version stored it in plain', async () => {
-    const keys = new InMemorySubjectKeys(true);
-    const granted = EVENT_EXAMPLES.RewardGranted;
-    const { data = '', metadata = '' } = sampleOf('RewardGranted', 2);
-    const stored = recorded({ id: id(0), type: granted.type, data, metadata });
-    expect(data).toContain('"name":"Thanks"');
-    expect(await new EventCodec(keys).decode([stored])).toMatchObject([
-      { event: { texts: granted.texts } },
-    ]);
-    await keys.destroy([granted.person]);
-    expect(await new EventCodec(keys).decode([stored])).toMatchObject([
-      { event: { texts: { subject: granted.person, value: null }, value: granted.value } },
-    ]);
+it.each(EXAMPLES)('an event $type comes back as it was, with its envelope', async (event) => {
+  const keys = new InMemorySubjectKeys();
+  const [stored] = await encode(keys, event);
+  expect(stored).toMatchObject({ type: event.type, id: id(0) });
+  expect(await new EventCodec(keys).decode(stored ? [stored] : [])).toStrictEqual([
+    { event, envelope: ENVELOPE, recorded: stored },
+  ]);
+});
+
+it('an event has its cause, effective time and version in the metadata, not in the data', async () => {
+  const [stored] = await encode(new InMemorySubjectKeys(), EVENT_EXAMPLES.UserBlocked);
+  expect(stored?.data).toBe(`{"person":"${EVENT_EXAMPLES.UserBlocked.person}"}`);
+  expect(JSON.parse(stored?.metadata ?? '')).toStrictEqual({
+    v: 1,
+    at: 9,
+    tenant: 'demo',
+    mode: 'live',
+    command: ENVELOPE.commandId,
+    actor: { kind: 'api-key', id: 'live-1' },
+
+    $correlationId: 'request-1',
+    $causationId: 'request-1',
+    key: 'a keyed hash',
+    fingerprint: 'another one',
   });
 });
 
-describe('where a personal value is stored', () => {
-  /** Two events of one person, with a value in the same field. */
-  const twoProfiles = async () => {
-    const keys = new InMemorySubjectKeys();
-    const identified = EVENT_EXAMPLES.UserIdentified;
-    const [one, other] = await encode(keys, identified, identified);
-    if (!one || !other) throw new Error('both are needed');
-    const sealedIn = ({ data }: RecordedEvent): string =>
-      (JSON.parse(data) as { profile: { sealed: string } }).profile.sealed;
-    return { codec: new EventCodec(keys), one, other, sealedIn };
-  };
-  const unreadable = { unreadable: 'a personal value cannot be decrypted with its key' };
-
-  it('is bound to the event: a value moved to another event of its person is unreadable', async () => {
-    const { codec, one, other, sealedIn } = await twoProfiles();
-    const moved = one.data.replace(sealedIn(one), sealedIn(other));
-    expect(await codec.decode([{ ...one, data: moved }, other])).toMatchObject([
-      unreadable,
-      { event: EVENT_EXAMPLES.UserIdentified },
-    ]);
-  });
-
-  it('is bound to the field: a value moved to another field of its event is unreadable', async () => {
-    const { codec, one } = await twoProfiles();
-    const stored = JSON.parse(one.data) as Record<string, unknown>;
-    const moved = JSON.stringify({ ...stored, profile: null, elsewhere: stored.profile });
-    expect(await codec.decode([{ ...one, data: moved }])).toMatchObject([unreadable]);
-  });
-
-  it('is read all the same when it was stored without being bound', async () => {
-    const keys = new InMemorySubjectKeys();
-    const { type: _type, at: _at, ...data } = EVENT_EXAMPLES.UserIdentified;
-    const [encoded] = await encode(keys, EVENT_EXAMPLES.UserIdentified);
-    if (!encoded) throw new Error('an event is needed');
-    const subjects = await keys.load(subjectsIn(data));
-    const unbound = { ...encoded, data: JSON.stringify(sealValues(data, subjects)) };
-    expect(unbound.data).not.toContain('"2.');
-    expect(await new EventCodec(keys).decode([unbound])).toMatchObject([
-      { event: EVENT_EXAMPLES.UserIdentified },
-    ]);
-  });
-
-  it('is that of the stored shape: an id that a store spells in capitals is the same event', async () => {
-    const { codec, one } = await twoProfiles();
-    const shouted = { ...one, id: one.id.toUpperCase() };
-    expect(await codec.decode([shouted])).toMatchObject([{ event: EVENT_EXAMPLES.UserIdentified }]);
-  });
+it('an event of an older release comes with U+FFFD in the places of NUL and half characters', async () => {
+  const { RewardGranted, ProgramApplied } = EVENT_EXAMPLES;
+  const odd = (name: string): readonly DomainEvent[] => [
+    {
+      ...RewardGranted,
+      value: { type: 'CREDIT', unit: name, currency: null, assignedCredit: 7 },
+      texts: personal(RewardGranted.person, { name, description: null }),
+    },
+    { ...ProgramApplied, document: { id: 'default', name, [name]: name } },
+  ];
+  const keys = new InMemorySubjectKeys();
+  const stored = await encode(keys, ...odd('a\0\ud800b\u{1F600}'));
+  const decoded = await new EventCodec(keys).decodeAll(stored);
+  expect(decoded.map(({ event }) => event)).toEqual(odd('a\uFFFD\uFFFDb\u{1F600}'));
 });
 
-describe('an event that cannot be read here', () => {
-  const broken = async (change: (event: RecordedEvent) => Partial<RecordedEvent>) => {
-    const keys = new InMemorySubjectKeys();
-    const [good] = await encode(keys, EVENT_EXAMPLES.CurrencyChanged);
-    if (!good) throw new Error('an event is needed');
-    const bad = { ...good, ...change(good) };
-    return { codec: new EventCodec(keys), good, bad };
-  };
-  const metadata = (v: unknown) => (event: RecordedEvent) => ({
-    metadata: JSON.stringify({ ...(JSON.parse(event.metadata) as Record<string, unknown>), v }),
-  });
+it('an event without an idempotency key names none', async () => {
+  const codec = new EventCodec(new InMemorySubjectKeys());
+  const envelope: Envelope = { ...ENVELOPE, mode: null, idempotency: null };
+  const [stored] = await codec.encode([EVENT_EXAMPLES.TenantCreated], envelope, [id(0)]);
+  expect(JSON.parse(stored?.metadata ?? '')).not.toHaveProperty('key');
+  expect(await codec.decode(stored ? [recorded(stored)] : [])).toMatchObject([{ envelope }]);
+});
 
-  it.each<[string, (event: RecordedEvent) => Partial<RecordedEvent>, string]>([
-    [
-      'of an unknown type',
-      () => ({ type: 'CurrencyReplaced' }),
-      'events of type CurrencyReplaced are unknown to this version of the service',
-    ],
-    [
-      'named as a built-in member',
-      () => ({ type: 'constructor' }),
-      'events of type constructor are unknown to this version of the service',
-    ],
-    [
-      'of a newer version',
-      metadata(2),
-      'CurrencyChanged has schema version 2; this version of the service reads 1 to 1',
-    ],
-    [
-      'of version 0',
-      metadata(0),
-      'CurrencyChanged has schema version 0; this version of the service reads 1 to 1',
-    ],
-    [
-      'without a version',
-      metadata(undefined),
-      'CurrencyChanged has schema version undefined; this version of the service reads 1 to 1',
-    ],
-    ['with broken data', () => ({ data: '{"currency":"secret text' }), 'the stored JSON is broken'],
-    ['with broken metadata', () => ({ metadata: '' }), 'the stored JSON is broken'],
-  ])('%s says so, and the others are read', async (_, change, unreadable) => {
-    const { codec, good, bad } = await broken(change);
-    expect(await codec.decode([bad, good])).toStrictEqual([
-      { unreadable, recorded: bad },
-      { event: EVENT_EXAMPLES.CurrencyChanged, envelope: ENVELOPE, recorded: good },
-    ]);
-  });
+it('an event of a member of staff has the name encrypted in its metadata, bound to the event, and erasable', async () => {
+  const keys = new InMemorySubjectKeys();
+  const name = personal('sam-in-demo', 'Sam');
+  const actor = { kind: 'operator', id: name.subject, channel: 'console', name } as const;
+  const envelope: Envelope = { ...ENVELOPE, actor };
+  const codec = new EventCodec(keys);
+  const { UserBlocked: event } = EVENT_EXAMPLES;
+  const stored = (await codec.encode([event, event], envelope, [id(0), id(1)])).map(recorded);
+  for (const { metadata } of stored) expect(metadata).not.toContain('Sam"');
+  expect(await codec.decode(stored)).toMatchObject([{ envelope }, { envelope }]);
+  const [one, other] = stored;
+  if (!one || !other) throw new Error('both are needed');
+  expect(await codec.decode([{ ...one, metadata: other.metadata }])).toMatchObject([
+    { unreadable: 'a personal value cannot be decrypted with its key' },
+  ]);
+  await keys.destroy([name.subject]);
+  const [forgotten] = await codec.decodeAll(stored);
+  expect(forgotten?.envelope.actor).toEqual({ ...actor, name: { ...name, value: null } });
+  expect(forgotten && shownActor(forgotten.envelope.actor)).toBe('operator:anonymous');
+});
 
-  it('fails reads that need all events', async () => {
-    const { codec, good, bad } = await broken(() => ({ type: 'CurrencyReplaced', revision: 7n }));
-    await expect(codec.decodeAll([good, bad])).rejects.toThrow(UnreadableEvent);
-    await expect(codec.decodeAll([good, bad])).rejects.toThrow('revision 7 of a stream');
-  });
+it('an event needs its own id', async () => {
+  const codec = new EventCodec(new InMemorySubjectKeys());
+  await expect(
+    codec.encode([EVENT_EXAMPLES.UserBlocked, EVENT_EXAMPLES.UserUnblocked], ENVELOPE, [id(0)]),
+  ).rejects.toThrow('without an id');
+});
+
+it.each(EXAMPLES.filter((event) => subjectsIn(event).size > 0))(
+  'a personal value is not in the stored bytes of $type',
+  async (event) => {
+    const [stored] = await encode(new InMemorySubjectKeys(), event);
+    const bytes = `${stored?.data}${stored?.metadata}`;
+    const texts = plainTexts(event);
+    expect(texts.length).toBeGreaterThan(0);
+    for (const text of texts) expect(bytes).not.toContain(text);
+  },
+);
+
+it('a personal value is encrypted differently each time: equal values do not look equal', async () => {
+  const keys = new InMemorySubjectKeys();
+  const [a, b] = await encode(keys, EVENT_EXAMPLES.UserIdentified, EVENT_EXAMPLES.UserIdentified);
+  expect(a?.data).not.toBe(b?.data);
+});
+
+it('a personal value is null once its key is destroyed, in every event, and the rest of the event stays', async () => {
+  const keys = new InMemorySubjectKeys();
+  const stored = await encode(keys, ...EXAMPLES);
+  await keys.destroy([...subjectsIn(EXAMPLES)]);
+  const decoded = await new EventCodec(keys).decodeAll(stored);
+  expect(decoded.map(({ event }) => event)).toStrictEqual(EXAMPLES.map(withoutPersons));
+});
+
+it('a personal value whose key is destroyed before the write is lost on purpose, not written in plain', async () => {
+  const keys = new InMemorySubjectKeys();
+  await keys.destroy([EVENT_EXAMPLES.UserIdentified.person]);
+  const [stored] = await encode(keys, EVENT_EXAMPLES.UserIdentified);
+  expect(JSON.parse(stored?.data ?? '')).toMatchObject({ profile: { sealed: null } });
+});
+
+it('a personal value is null once its key is destroyed, even where an older version stored it in plain', async () => {
+  const keys = new InMemorySubjectKeys(true);
+  const granted = EVENT_EXAMPLES.RewardGranted;
+  const { data = '', metadata = '' } = sampleOf('RewardGranted', 2);
+  const stored = recorded({ id: id(0), type: granted.type, data, metadata });
+  expect(data).toContain('"name":"Thanks"');
+  expect(await new EventCodec(keys).decode([stored])).toMatchObject([
+    { event: { texts: granted.texts } },
+  ]);
+  await keys.destroy([granted.person]);
+  expect(await new EventCodec(keys).decode([stored])).toMatchObject([
+    { event: { texts: { subject: granted.person, value: null }, value: granted.value } },
+  ]);
+});
+
+/** Two events of one person, with a value in the same field. */
+const twoProfiles = async () => {
+  const keys = new InMemorySubjectKeys();
+  const identified = EVENT_EXAMPLES.UserIdentified;
+  const [one, other] = await encode(keys, identified, identified);
+  if (!one || !other) throw new Error('both are needed');
+  const sealedIn = ({ data }: RecordedEvent): string =>
+    (JSON.parse(data) as { profile: { sealed: string } }).profile.sealed;
+  return { codec: new EventCodec(keys), one, other, sealedIn };
+};
+const unreadable = { unreadable: 'a personal value cannot be decrypted with its key' };
+
+it('the place of a personal value is bound to the event: a value moved to another event of its person is unreadable', async () => {
+  const { codec, one, other, sealedIn } = await twoProfiles();
+  const moved = one.data.replace(sealedIn(one), sealedIn(other));
+  expect(await codec.decode([{ ...one, data: moved }, other])).toMatchObject([
+    unreadable,
+    { event: EVENT_EXAMPLES.UserIdentified },
+  ]);
+});
+
+it('the place of a personal value is bound to the field: a value moved to another field of its event is unreadable', async () => {
+  const { codec, one } = await twoProfiles();
+  const stored = JSON.parse(one.data) as Record<string, unknown>;
+  const moved = JSON.stringify({ ...stored, profile: null, elsewhere: stored.profile });
+  expect(await codec.decode([{ ...one, data: moved }])).toMatchObject([unreadable]);
+});
+
+it('a personal value is read when it was stored without being bound to its place', async () => {
+  const keys = new InMemorySubjectKeys();
+  const { type: _type, at: _at, ...data } = EVENT_EXAMPLES.UserIdentified;
+  const [encoded] = await encode(keys, EVENT_EXAMPLES.UserIdentified);
+  if (!encoded) throw new Error('an event is needed');
+  const subjects = await keys.load(subjectsIn(data));
+  const unbound = { ...encoded, data: JSON.stringify(sealValues(data, subjects)) };
+  expect(unbound.data).not.toContain('"2.');
+  expect(await new EventCodec(keys).decode([unbound])).toMatchObject([
+    { event: EVENT_EXAMPLES.UserIdentified },
+  ]);
+});
+
+it('the place of a personal value is that of the stored shape: an id that a store spells in capitals is the same event', async () => {
+  const { codec, one } = await twoProfiles();
+  const shouted = { ...one, id: one.id.toUpperCase() };
+  expect(await codec.decode([shouted])).toMatchObject([{ event: EVENT_EXAMPLES.UserIdentified }]);
+});
+
+const broken = async (change: (event: RecordedEvent) => Partial<RecordedEvent>) => {
+  const keys = new InMemorySubjectKeys();
+  const [good] = await encode(keys, EVENT_EXAMPLES.CurrencyChanged);
+  if (!good) throw new Error('an event is needed');
+  const bad = { ...good, ...change(good) };
+  return { codec: new EventCodec(keys), good, bad };
+};
+const metadata = (v: unknown) => (event: RecordedEvent) => ({
+  metadata: JSON.stringify({ ...(JSON.parse(event.metadata) as Record<string, unknown>), v }),
+});
+
+it.each<[string, (event: RecordedEvent) => Partial<RecordedEvent>, string]>([
+  [
+    'of an unknown type',
+    () => ({ type: 'CurrencyReplaced' }),
+    'events of type CurrencyReplaced are unknown to this version of the service',
+  ],
+  [
+    'named as a built-in member',
+    () => ({ type: 'constructor' }),
+    'events of type constructor are unknown to this version of the service',
+  ],
+  [
+    'of a newer version',
+    metadata(2),
+    'CurrencyChanged has schema version 2; this version of the service reads 1 to 1',
+  ],
+  [
+    'of version 0',
+    metadata(0),
+    'CurrencyChanged has schema version 0; this version of the service reads 1 to 1',
+  ],
+  [
+    'without a version',
+    metadata(undefined),
+    'CurrencyChanged has schema version undefined; this version of the service reads 1 to 1',
+  ],
+  ['with broken data', () => ({ data: '{"currency":"secret text' }), 'the stored JSON is broken'],
+  ['with broken metadata', () => ({ metadata: '' }), 'the stored JSON is broken'],
+])('an event %s says so, and the others are read', async (_, change, unreadable) => {
+  const { codec, good, bad } = await broken(change);
+  expect(await codec.decode([bad, good])).toStrictEqual([
+    { unreadable, recorded: bad },
+    { event: EVENT_EXAMPLES.CurrencyChanged, envelope: ENVELOPE, recorded: good },
+  ]);
+});
+
+it('an event that cannot be read here fails reads that need all events', async () => {
+  const { codec, good, bad } = await broken(() => ({ type: 'CurrencyReplaced', revision: 7n }));
+  await expect(codec.decodeAll([good, bad])).rejects.toThrow(UnreadableEvent);
+  await expect(codec.decodeAll([good, bad])).rejects.toThrow('revision 7 of a stream');
 });
 
 describe('upcasting', () => {

@@ -4,19 +4,12 @@ import {
   type EventStoreDbEventLogOptions,
 } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
-import {
-  freshNamespace,
-  startEventStore,
-  type EventStoreUnderTest,
-} from '../support/event-store.js';
+import { freshNamespace, startEventStore } from '../support/event-store.js';
 import { startTcpProxy } from '../harness/tcp-proxy.js';
 import { eventLogContract, type LogUnderTest } from './event-log.contract.js';
+import { openOnce } from '../support/opened.js';
 
-let store: EventStoreUnderTest;
-beforeAll(async () => {
-  store = await startEventStore();
-});
-afterAll(() => store.stop());
+const store = openOnce(startEventStore, 'stop');
 
 async function eventStoreDbLog(): Promise<LogUnderTest> {
   const [host] = store.address.hosts;

@@ -5,9 +5,8 @@ import {
   type SeenEvent,
   type StreamEnd,
 } from '../../src/event-log/event-log.js';
-import type { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { eventually } from '../support/embedded.js';
-import type { EventStoreDbDouble } from '../harness/eventstoredb-double/double.js';
+import { openForEach } from '../support/opened.js';
 import { collect, eachTestOnADouble, newEvent } from './support/faulty-event-store.js';
 
 /**
@@ -15,19 +14,13 @@ import { collect, eachTestOnADouble, newEvent } from './support/faulty-event-sto
  * anything is appended over the new connection.
  */
 
-let double: EventStoreDbDouble;
-let one: EventStoreDbEventLog;
-let other: EventStoreDbEventLog;
-eachTestOnADouble((started, logs) => {
-  double = started;
-  [one, other] = [1, 2].map(() =>
-    logs.open(double.url, { prefix: 'referral-', pollIntervalMs: 50 }),
-  ) as [EventStoreDbEventLog, EventStoreDbEventLog];
-});
+const { double, logs } = eachTestOnADouble();
+const open = () => logs.open(double.url, { prefix: 'referral-', pollIntervalMs: 50 });
+const one = openForEach(open);
+const other = openForEach(open);
 
 const S = 'referral-account-live.demo.a';
 
-/** Two events, of which the second one is about to be lost. */
 async function twoEvents(): Promise<{ end: StreamEnd; kept: number }> {
   await one.append(S, 'no-stream', [newEvent()]);
   const kept = double.store.size;

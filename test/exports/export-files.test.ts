@@ -8,7 +8,6 @@ import {
   type ExportFilters,
   type ExportType,
 } from '../../src/exports/export-order.js';
-import type { ExportParts } from '../../src/exports/write-export-file.js';
 import {
   accountOpened,
   anAccount,
@@ -31,6 +30,7 @@ import {
   sha256,
   writtenFile,
 } from './support/written-file.js';
+import { openOnce } from '../support/opened.js';
 
 /**
  * Files of every type, filter and format against the rows of the read models, by code that what
@@ -39,10 +39,9 @@ import {
 
 const RUN = 'acme';
 const scope = { tenant: RUN, mode: 'live' } as const;
-let projected: ProjectedLedger;
-let parts: ExportParts;
+const projected = openOnce(() => ProjectedLedger.open(), 'close');
+const parts = openOnce(() => partsOf(projected, projected.startRunner()));
 
-/** Texts that break files, as ids, names, units and values. */
 const TEXTS = [
   '=1+1',
   '+1',
@@ -101,8 +100,6 @@ const headersOf = (type: ExportType): readonly string[] =>
   HEADERS[type] ?? HEADERS[type.replace('USER_', '')] ?? [];
 
 beforeAll(async () => {
-  projected = await ProjectedLedger.open();
-  parts = partsOf(projected, projected.startRunner());
   const history = new AccountHistory(RUN);
   const seed = randomInt(2 ** 31);
   const steps = fc.sample(historyStepWithErasures, { numRuns: 600, seed });
@@ -159,7 +156,6 @@ beforeAll(async () => {
     );
   }
 }, 120_000);
-afterAll(() => projected.close());
 
 const FILTERS: readonly ExportFilters[] = [
   {},
@@ -181,7 +177,6 @@ const FILTERS: readonly ExportFilters[] = [
 const LIKE_NUMBER = /^-?\d+(\.\d+)?$/;
 const onOneLine = (text: string): string => text.replace(/\r\n|\r|\n/g, ' ');
 
-/** The expected table: header and cells as values. */
 async function expectedTable(type: ExportType, filters: ExportFilters) {
   const rows = await expectedRows(projected.pool, type, { scope, publicUrl: PUBLIC_URL }, filters);
   const fixed = headersOf(type);

@@ -13,20 +13,18 @@ import { digestOf } from '../../src/exports/storage/people-in-file.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
-import { basic, type ApiClient, type Json } from '../support/api-client.js';
+import { openOnce } from '../support/opened.js';
+import { basic, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import {
-  createStores,
   makeOperators,
   outcome,
   personal,
   refusal,
   RunningService,
-  type TestStores,
-  type TestTenant,
+  useService,
+  useTenant,
 } from '../support/running-service.js';
-
-/** What is left by processes that died, by losses and restores; and exports that wait. */
 
 interface Shown extends Json {
   readonly id: string;
@@ -34,19 +32,16 @@ interface Shown extends Json {
   readonly stats: Readonly<Record<string, unknown>> | null;
 }
 
-let operator: ApiClient;
-let stores: TestStores;
 /** Answers, and writes no exports. */
-let api: RunningService;
-let tenant: TestTenant;
-let pool: ReturnType<typeof openPool>;
-
-beforeAll(async () => {
-  stores = await createStores();
-  api = await RunningService.start(stores, { ROLES: 'api,projector' });
-  operator = api.operator((await makeOperators(stores, { sam: ['support'] })).sam);
-  pool = openPool({ url: stores.databaseUrl, max: 2, applicationName: 'exports-test' });
-});
+const { service: api, stores } = useService(() => ({ ROLES: 'api,projector' }));
+const operator = openOnce(async () =>
+  api.operator((await makeOperators(stores, { sam: ['support'] })).sam),
+);
+const tenant = useTenant({ service: api }, { each: true });
+const pool = openOnce(
+  () => openPool({ url: stores.databaseUrl, max: 2, applicationName: 'exports-test' }),
+  'end',
+);
 // A statement that deletes the chunks of a whole file takes longer than statements may.
 beforeAll(async () => {
   await pool.query(
@@ -59,14 +54,8 @@ beforeAll(async () => {
   );
 });
 beforeEach(async () => {
-  tenant = await api.createTenant();
   const id = personal('ann');
   await tenant.live.post(`/open/account/${id}/user/${id}`, { id, accountId: id });
-});
-afterAll(async () => {
-  await pool.end();
-  await api.stop();
-  await stores.remove();
 });
 jest.setTimeout(300_000);
 

@@ -21,21 +21,20 @@ import { eventually } from '../support/embedded.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
 import { partsOf, readCsv, readSheets, writtenFile } from './support/written-file.js';
-
-/** Changes during the writing of a file, and what ends it early. */
+import { openForEach } from '../support/opened.js';
 
 const scope = { tenant: 'demo', mode: 'live' } as const;
 const acme = anAccount('acme');
 jest.setTimeout(180_000);
 
-let projected: ProjectedLedger;
-let parts: ExportParts;
+const projected = openForEach(() => ProjectedLedger.open(), 'close');
+const parts = openForEach(() => ({
+  ...partsOf(projected, projected.startRunner()),
+  pool: projected.openPool(2),
+}));
 beforeEach(async () => {
-  projected = await ProjectedLedger.open();
-  parts = { ...partsOf(projected, projected.startRunner()), pool: projected.openPool(2) };
   await projected.given(acme, accountOpened(acme), user('ann', 1), user('bob', 2));
 });
-afterEach(() => projected.close());
 
 const user = (id: string, at: number, customFields = {}) =>
   userIdentified(acme, id, { firstName: `name of ${id}`, customFields }, at);

@@ -46,7 +46,6 @@ async function start(): Promise<ServiceProcess> {
   return service;
 }
 
-/** As `pg_basebackup` does it. */
 async function baseBackup(target: string): Promise<void> {
   const client = new pg.Client(server.url('postgres', 'of-the-superuser', 'postgres'));
   await client.connect();

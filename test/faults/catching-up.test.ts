@@ -3,10 +3,7 @@ import { enterWorldWith } from '../support/clock-of-process.js';
 import { eventually } from '../support/embedded.js';
 import { ServiceReadiness } from '../../src/observability/health.js';
 
-/**
- * What the service waits for before it shows its read models, over a log that loses its end
- * meanwhile.
- */
+/** What a start waits for, over a log that loses its end meanwhile. */
 it('a head that the log has lost is no longer waited for', async () => {
   let head: Position | undefined = '9';
   let isShown = false;

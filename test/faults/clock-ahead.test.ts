@@ -1,30 +1,14 @@
 import { eventually } from '../support/embedded.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
-import { aPerson, type Person } from '../support/people.js';
-import {
-  createStores,
-  RunningService,
-  type TestStores,
-  type TestTenant,
-} from '../support/running-service.js';
+import { aPerson } from '../support/people.js';
+import { openOnce } from '../support/opened.js';
+import { useService, useTenant } from '../support/running-service.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 
-let stores: TestStores;
-let service: RunningService;
-let tenant: TestTenant;
-let account: Person;
-
-beforeAll(async () => {
-  stores = await createStores();
-  service = await RunningService.start(stores);
-  tenant = await service.createTenant();
-  account = await aPerson(tenant.live);
-});
-afterAll(async () => {
-  await service.stop();
-  await stores.remove();
-});
+const { service, stores } = useService();
+const tenant = useTenant({ service });
+const account = openOnce(() => aPerson(tenant.live));
 
 const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words);
 

@@ -40,7 +40,6 @@ const redeemedOf = async (client: ApiClient, accountId: string): Promise<number 
 const redeem = (client: ApiClient, rewardId: string, amount: number, key: string) =>
   client.post(`/credit/${rewardId}/redeem`, { amount, unit: 'CENTS' }, { key });
 
-/** A store, and services on it with short times. */
 class Scene {
   private readonly services: RunningService[] = [];
 

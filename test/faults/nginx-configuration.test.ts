@@ -3,8 +3,6 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** docker/nginx is a configuration that nginx takes. */
-
 const shipped = join(__dirname, '..', '..', 'docker', 'nginx');
 const nginx = ['nginx', '/usr/sbin/nginx'].find(
   (path) => spawnSync(path, ['-v']).error === undefined,

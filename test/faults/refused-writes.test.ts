@@ -1,9 +1,9 @@
-import pg from 'pg';
 import { storesAnswerIn } from '../../src/observability/health.js';
 import type { Answer } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
-import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
+import { personal, useService, useTenant } from '../support/running-service.js';
 import { userClient } from '../support/user-tokens.js';
+import { useSql } from '../support/database.js';
 
 /** The other states are classified in test/postgres/database.test.ts. */
 const REFUSALS = [
@@ -12,20 +12,12 @@ const REFUSALS = [
   ['40P01', 'a deadlock'],
 ] as const;
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
-let tenant: TestTenant;
-let admin: pg.Client;
+const running = useService();
+const tenant = useTenant(running);
+const admin = useSql(() => running.stores.databaseUrl);
 
 beforeAll(async () => {
-  running = await startWithStores();
-  tenant = await running.service.createTenant();
   storesAccept = storesAnswerIn(running.service.service.core);
-  admin = new pg.Client(running.stores.databaseUrl);
-  await admin.connect();
-});
-afterAll(async () => {
-  await admin.end();
-  await running.end();
 });
 
 /** From now on every statement that changes a table of the service fails with this state. */

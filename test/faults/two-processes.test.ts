@@ -70,75 +70,73 @@ async function raceForOneReward(clients: readonly LedgerClient[], id: string): P
 const byNumber = (one = '', other = ''): number =>
   Number(one.split('-').at(-1)) - Number(other.split('-').at(-1));
 
-describe('two processes on one database', () => {
-  let database: TenantDatabase;
-  let services: ServiceProcess[];
-  let clients: LedgerClient[];
+let database: TenantDatabase;
+let services: ServiceProcess[];
+let clients: LedgerClient[];
 
-  beforeAll(async () => {
-    database = await createTenantDatabase();
-    services = [];
-    for (let n = 0; n < 2; n++) {
-      const service = await startServiceProcess({ env: database.env });
-      services.push(service);
-      // The first one leads.
-      await service.ready();
-    }
-    clients = services.map(({ url }) => new LedgerClient({ url, apiKey: database.apiKey }));
-  });
-  afterAll(async () => {
-    for (const client of clients) client.close();
-    await Promise.all(services.map((service) => service.kill()));
-    await database.drop();
-  });
+beforeAll(async () => {
+  database = await createTenantDatabase();
+  services = [];
+  for (let n = 0; n < 2; n++) {
+    const service = await startServiceProcess({ env: database.env });
+    services.push(service);
+    // The first one leads.
+    await service.ready();
+  }
+  clients = services.map(({ url }) => new LedgerClient({ url, apiKey: database.apiKey }));
+});
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await Promise.all(services.map((service) => service.kill()));
+  await database.drop();
+});
 
-  const rolesIn = async (
-    service: ServiceProcess | undefined,
-  ): Promise<ReadonlySet<string | undefined>> => {
-    const { checks } = (await (
-      await fetch(`${service?.url ?? ''}/health/ready`)
-    ).json()) as Readiness;
-    return new Set(
-      Object.entries(checks).flatMap(([name, { role }]) =>
-        name.startsWith('projection ') || name === 'policies' ? [role] : [],
-      ),
-    );
-  };
-  const opened = async (client: LedgerClient, id: string): Promise<Answer> => {
-    const answer = await client.post('accountsync', { id, subscription: { status: 'TRIAL' } });
-    expect(answer.status).toBe(200);
-    return answer;
-  };
-
-  it('one leads all read models and policies, the other is standby', async () => {
-    await eventually(async () => (await rolesIn(services[0])).has('leader'));
-    expect([...(await rolesIn(services[0]))]).toEqual(['leader']);
-    expect([...(await rolesIn(services[1]))]).toEqual(['standby']);
-  });
-
-  it.each([
-    ['one of them', 1],
-    ['both', 2],
-  ])(
-    '64 redemptions of one reward at the same time through %s redeem what is there and never more',
-    async (_name, processes) => {
-      for (let round = 1; round <= 5; round++)
-        await raceForOneReward(clients.slice(0, processes), `race-${processes}-${round}`);
-    },
+const rolesIn = async (
+  service: ServiceProcess | undefined,
+): Promise<ReadonlySet<string | undefined>> => {
+  const { checks } = (await (
+    await fetch(`${service?.url ?? ''}/health/ready`)
+  ).json()) as Readiness;
+  return new Set(
+    Object.entries(checks).flatMap(([name, { role }]) =>
+      name.startsWith('projection ') || name === 'policies' ? [role] : [],
+    ),
   );
+};
+const opened = async (client: LedgerClient, id: string): Promise<Answer> => {
+  const answer = await client.post('accountsync', { id, subscription: { status: 'TRIAL' } });
+  expect(answer.status).toBe(200);
+  return answer;
+};
 
-  it('the standby takes over when the leader is killed', async () => {
-    const [leader, standby] = services;
-    const position = positionOf(await opened(clients[0]!, 'before-the-kill'));
-    await leader?.kill();
-    // Reads may have to wait for the new leader, no longer than they wait for anything.
-    const read = await clients[1]!.get('account/before-the-kill', {
-      'Ledger-Position-At-Least': position ?? '',
-    });
-    expect(read.status).toBe(200);
-    await eventually(async () => [...(await rolesIn(standby))].join() === 'leader');
-    await opened(clients[1]!, 'after-the-kill');
-    expect((await clients[1]!.get('account/after-the-kill')).status).toBe(200);
-    expect(await statusOf(`${standby?.url ?? ''}/health/ready`)).toBe(200);
+it('of two processes on one database one leads all read models and policies, the other is standby', async () => {
+  await eventually(async () => (await rolesIn(services[0])).has('leader'));
+  expect([...(await rolesIn(services[0]))]).toEqual(['leader']);
+  expect([...(await rolesIn(services[1]))]).toEqual(['standby']);
+});
+
+it.each([
+  ['one of them', 1],
+  ['both', 2],
+])(
+  '64 redemptions of one reward at the same time through %s redeem what is there and never more',
+  async (_name, processes) => {
+    for (let round = 1; round <= 5; round++)
+      await raceForOneReward(clients.slice(0, processes), `race-${processes}-${round}`);
+  },
+);
+
+it('the standby takes over when the leader is killed', async () => {
+  const [leader, standby] = services;
+  const position = positionOf(await opened(clients[0]!, 'before-the-kill'));
+  await leader?.kill();
+  // Reads may have to wait for the new leader, no longer than they wait for anything.
+  const read = await clients[1]!.get('account/before-the-kill', {
+    'Ledger-Position-At-Least': position ?? '',
   });
+  expect(read.status).toBe(200);
+  await eventually(async () => [...(await rolesIn(standby))].join() === 'leader');
+  await opened(clients[1]!, 'after-the-kill');
+  expect((await clients[1]!.get('account/after-the-kill')).status).toBe(200);
+  expect(await statusOf(`${standby?.url ?? ''}/health/ready`)).toBe(200);
 });

@@ -1,27 +1,10 @@
-import pg from 'pg';
 import { eventually } from '../support/embedded.js';
-import {
-  outcome,
-  personal,
-  refusal,
-  startWithStores,
-  type TestTenant,
-} from '../support/running-service.js';
+import { outcome, personal, refusal, useService, useTenant } from '../support/running-service.js';
+import { useSql } from '../support/database.js';
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
-let tenant: TestTenant;
-let admin: pg.Client;
-
-beforeAll(async () => {
-  running = await startWithStores();
-  tenant = await running.service.createTenant();
-  admin = new pg.Client(running.stores.databaseUrl);
-  await admin.connect();
-});
-afterAll(async () => {
-  await admin.end();
-  await running.end();
-});
+const running = useService();
+const tenant = useTenant(running);
+const admin = useSql(() => running.stores.databaseUrl);
 
 const sync = (id: string, status: string) =>
   tenant.live.post('/accountsync', { id, subscription: { status } });

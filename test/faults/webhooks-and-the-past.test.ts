@@ -1,29 +1,16 @@
 import type pg from 'pg';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { eventually } from '../support/embedded.js';
-import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
-import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
-
-/** Endpoints receive no replayed events, and none from before their subscription. */
+import { personal, useService, useTenant } from '../support/running-service.js';
+import { startWebhookReceiver } from '../support/webhook-receiver.js';
+import { openOnce } from '../support/opened.js';
 
 jest.setTimeout(180_000);
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
-let receiver: WebhookReceiver;
-let tenant: TestTenant;
+const running = useService(() => ({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }));
+const receiver = openOnce(startWebhookReceiver, 'stop');
+const tenant = useTenant(running, { each: true });
 let paths = 0;
-
-beforeAll(async () => {
-  running = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
-  receiver = await startWebhookReceiver();
-});
-beforeEach(async () => {
-  tenant = await running.service.createTenant();
-});
-afterAll(async () => {
-  await running.end();
-  await receiver.stop();
-});
 
 const pool = (): pg.Pool => running.service.service.core.pool;
 
@@ -34,7 +21,6 @@ async function subscribed(): Promise<{ readonly path: string; readonly endpoint:
   return { path, endpoint: endpointUrl };
 }
 
-/** Two webhooks: of the user and of the code. */
 async function aUser(): Promise<string> {
   const id = personal('user');
   const accountId = personal('acc');

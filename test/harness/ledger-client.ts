@@ -15,7 +15,6 @@ export class NoAnswer extends Error {
 }
 
 export interface LedgerClientOptions {
-  /** Of the service, without path. */
   readonly url: string;
   readonly apiKey: string;
   /** Default `demo`. */
@@ -51,7 +50,6 @@ export class LedgerClient {
     return this.send('GET', path, undefined, headers);
   }
 
-  /** @throws {NoAnswer} */
   post(
     path: string,
     body: unknown,

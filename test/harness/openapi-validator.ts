@@ -2,7 +2,6 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
-/** An answer that a client has received. */
 export interface ReceivedAnswer {
   readonly method: string;
   /** Path and query, percent-encoded as it was sent. */
@@ -94,7 +93,6 @@ export class OpenApiValidator {
     );
   }
 
-  /** @throws when something is wrong with the answer. */
   check(answer: ReceivedAnswer): void {
     const problems = this.problems(answer);
     if (problems.length > 0)

@@ -10,16 +10,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isServerOf, readPostmasterFile } from '../../src/embedded-postgres/postmaster-file.js';
 import { SeededRandom } from './seeded-random.js';
 
-/**
- * The compiled service as a process, started, stopped and killed as an operator (or the machine)
- * would.
- */
+/** The compiled service as a process. */
 export interface ServiceProcess {
   readonly url: string;
   readonly port: number;
-  /**
-   * The newest part of its output: for the report of a failure, and for the keys of a first start.
-   */
+  /** The newest part of its output, for reports of failures and the keys of a first start. */
   readonly output: () => string;
   readonly exited: Promise<{
     readonly code: number | null;
@@ -42,7 +37,6 @@ export interface ServiceProcess {
 export interface ServiceProcessOptions {
   /** Of the service, next to what it needs to run at all; DATA_DIR or DATABASE_URL among them. */
   readonly env: Readonly<Record<string, string>>;
-  /** Default: a free one. */
   readonly port?: number;
   /** The folder of the built release. Default: this one. */
   readonly root?: string;
@@ -50,7 +44,6 @@ export interface ServiceProcessOptions {
   readonly by?: 'node' | 'npm';
   /** For node itself, before the program; not with npm. */
   readonly nodeOptions?: readonly string[];
-  /** Called with all of its output as it arrives. */
   readonly onOutput?: (text: string) => void;
 }
 
@@ -60,10 +53,7 @@ const RUNNING = new Set<() => void>();
 // No process that was started here outlives this one, however it ends (short of kill -9).
 process.once('exit', () => RUNNING.forEach((end) => end()));
 
-/**
- * Starts the service; it is up when `ready` says so. Logs warnings and worse unless LOG_LEVEL is
- * given.
- */
+/** Starts the service; `ready` waits for it. Logs warnings unless LOG_LEVEL is given. */
 export async function startServiceProcess({
   env,
   port: wanted,
@@ -154,10 +144,7 @@ export function printedKey(output: string): string {
   return key;
 }
 
-/**
- * The HTTP status of a plain GET on a connection of its own; undefined when there was no answer
- * within the time.
- */
+/** The HTTP status of a GET on a new connection; undefined without an answer in time. */
 export function statusOf(url: string, withinMs = 3_000): Promise<number | undefined> {
   return new Promise((resolve) => {
     const sent = get(url, { agent: false, timeout: withinMs }, (response) => {
@@ -169,7 +156,6 @@ export function statusOf(url: string, withinMs = 3_000): Promise<number | undefi
   });
 }
 
-/** A new data folder. */
 export const makeDataDir = (): Promise<string> => mkdtemp(join(tmpdir(), 'ledger-service-'));
 
 /** The embedded server's process on this data folder; undefined when none runs. */
@@ -179,10 +165,7 @@ export async function postmasterPid(dataDir: string): Promise<number | undefined
   return server && (await isServerOf(pgdata, server.pid)) ? server.pid : undefined;
 }
 
-/**
- * The embedded server of a data folder and all its sessions. A postmaster's children have process
- * groups of their own.
- */
+/** The embedded server of a data folder and all its sessions. */
 export async function postgresPids(dataDir: string): Promise<readonly number[]> {
   const postmaster = await postmasterPid(dataDir);
   if (postmaster === undefined) return [];
@@ -214,10 +197,7 @@ export function projectRoot(): string {
   return folder;
 }
 
-/**
- * Below the ports that the system gives to outgoing connections, which could take it while the
- * service is down.
- */
+/** A port that the system does not use for outgoing connections. */
 export async function freePort(): Promise<number> {
   const random = new SeededRandom(
     process.pid * 7_919 + Math.trunc(performance.timeOrigin + performance.now()),

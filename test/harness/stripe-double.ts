@@ -88,7 +88,6 @@ export class StripeDouble {
     return double;
   }
 
-  /** In PEM. */
   get certificate(): string | undefined {
     return this.tls?.cert;
   }
@@ -99,7 +98,6 @@ export class StripeDouble {
     await this.tls?.remove();
   }
 
-  /** The next call that the filter takes has this fault. */
   fail(fault: Fault, takes: (call: DoubleCall) => boolean = () => true): void {
     this.faults.push({ takes, fault });
   }

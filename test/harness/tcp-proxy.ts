@@ -64,10 +64,7 @@ export class TcpProxy {
     this.#refusing = false;
   }
 
-  /**
-   * Nothing comes through any more, in either direction; new connections are taken and lead
-   * nowhere.
-   */
+  /** Nothing passes in either direction; new connections are accepted and lead nowhere. */
   freeze(): void {
     this.#frozen = true;
     for (const socket of this.#sockets) socket.pause();

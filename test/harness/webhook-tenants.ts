@@ -1,11 +1,9 @@
-import { pino } from 'pino';
-import { loadConfig } from '../../src/config/config.js';
-import { openCore, type Core } from '../../src/stores/core.js';
+import { type Core } from '../../src/stores/core.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { LedgerClient, type Answer } from './ledger-client.js';
 import type { ServiceProcess } from './service-process.js';
+import { openCoreOn } from './open-core-on.js';
 
-/** Tenants and accounts for measurements of webhooks. */
 export interface Tenant {
   readonly alias: string;
   readonly key: string;
@@ -15,12 +13,7 @@ const CREDIT = 1_000_000;
 
 /** Opens the stores of a data folder next to the services that run on it. */
 export async function withCore<T>(dataDir: string, work: (core: Core) => Promise<T>): Promise<T> {
-  const core = await openCore({
-    config: loadConfig({ DATA_DIR: dataDir }),
-    logger: pino({ level: 'silent' }),
-    actor: { kind: 'system', id: 'webhook-tenants' },
-    applicationName: 'webhook-tenants',
-  });
+  const core = await openCoreOn({ DATA_DIR: dataDir });
   try {
     return await work(core);
   } finally {
@@ -28,11 +21,15 @@ export async function withCore<T>(dataDir: string, work: (core: Core) => Promise
   }
 }
 
-export async function makeTenant(core: Core, alias: string): Promise<Tenant> {
+export async function makeTenant(
+  core: Core,
+  alias: string,
+  openEndpoints = false,
+): Promise<Tenant> {
   const created = await core.tenantCommands.create({
     alias,
     programType: 'API_ONLY',
-    openEndpoints: false,
+    openEndpoints,
     program: DEFAULT_PROGRAM,
   });
   if ('refused' in created) throw new Error(created.refused);
@@ -54,7 +51,6 @@ export async function must(sent: Promise<Answer>): Promise<unknown> {
   return body;
 }
 
-/** An account with a user of the same id. */
 export async function makeUser(client: LedgerClient, id: string): Promise<void> {
   await must(client.post('accountsync', { id, subscription: { status: 'TRIAL' } }));
   await must(client.post('user', { id, accountId: id }));

@@ -20,73 +20,72 @@ const withKey = (credentials: string): RequestInit => ({
   headers: { authorization: basic(credentials) },
 });
 
-describe('every answer', () => {
-  const routes = [
-    `${API}/whoami`,
-    `${API}/nowhere`,
-    '/nowhere',
-    `${API}/account/%`,
-    '/health/live',
-    '/openapi.json',
-    `${API}/open/whoami`,
-  ];
+const routes = [
+  `${API}/whoami`,
+  `${API}/nowhere`,
+  '/nowhere',
+  `${API}/account/%`,
+  '/health/live',
+  '/openapi.json',
+  `${API}/open/whoami`,
+];
 
-  test("carries the id of its request: the client's own where it can be one", async () => {
-    for (const route of routes) {
-      for (const own of ['a', 'My request 7!', 'x'.repeat(128)]) {
-        expect(
-          (await call(route, { headers: { 'request-id': own } })).headers.get('request-id'),
-        ).toBe(own);
-      }
-      for (const own of ['', 'x'.repeat(129), '\u00e9']) {
-        const { headers } = await call(route, { headers: { 'request-id': own } });
-        expect(headers.get('request-id')).toMatch(/^[0-9a-f-]{36}$/);
-      }
-      expect((await call(route)).headers.get('request-id')).not.toBe(
-        (await call(route)).headers.get('request-id'),
-      );
+test("every answer carries the id of its request: the client's own where it can be one", async () => {
+  for (const route of routes) {
+    for (const own of ['a', 'My request 7!', 'x'.repeat(128)]) {
+      expect(
+        (await call(route, { headers: { 'request-id': own } })).headers.get('request-id'),
+      ).toBe(own);
     }
-    // Whatever it holds, it is not kept.
-    expect(it_.logText()).not.toContain('My request 7!');
-  });
-
-  test('may not be sniffed for its type, and not be cached when it may name a person', async () => {
-    for (const route of routes) {
-      const { headers } = await call(route);
-      expect([route, headers.get('x-content-type-options')]).toEqual([route, 'nosniff']);
-      const cached = route === '/openapi.json' ? 'public, max-age=300' : 'no-store';
-      expect([route, headers.get('cache-control')]).toEqual([route, cached]);
+    for (const own of ['', 'x'.repeat(129), '\u00e9']) {
+      const { headers } = await call(route, { headers: { 'request-id': own } });
+      expect(headers.get('request-id')).toMatch(/^[0-9a-f-]{36}$/);
     }
-  });
+    expect((await call(route)).headers.get('request-id')).not.toBe(
+      (await call(route)).headers.get('request-id'),
+    );
+  }
+  // Whatever it holds, it is not kept.
+  expect(it_.logText()).not.toContain('My request 7!');
 });
 
-describe('a page of another site', () => {
-  const from = (site: string, path: string) =>
-    call(path, { headers: { ...LIVE, 'sec-fetch-site': site } });
+test('every answer may not be sniffed for its type, and not be cached when it may name a person', async () => {
+  for (const route of routes) {
+    const { headers } = await call(route);
+    expect([route, headers.get('x-content-type-options')]).toEqual([route, 'nosniff']);
+    const cached = route === '/openapi.json' ? 'public, max-age=300' : 'no-store';
+    expect([route, headers.get('cache-control')]).toEqual([route, cached]);
+  }
+});
 
-  test.each(['cross-site', 'same-site'])(
-    'may not use a key that the browser remembers (%s)',
-    async (site) => {
-      for (const path of [
-        `${API}/whoami`,
-        `${API}/open/keyed`,
-        `${API}/open/whoami`,
-        '/openapi.json',
-      ]) {
-        expect(await from(site, path)).toMatchObject({
-          status: 403,
-          json: { apiErrorCode: 'FORBIDDEN' },
-        });
-        const without = await call(path, { headers: { 'sec-fetch-site': site } });
-        expect(without.status).toBe(/open\/whoami|openapi/.test(path) ? 200 : 401);
-      }
-    },
-  );
+const from = (site: string, path: string) =>
+  call(path, { headers: { ...LIVE, 'sec-fetch-site': site } });
 
-  test.each(['same-origin', 'none'])('is none where the browser says so (%s)', async (site) => {
+test.each(['cross-site', 'same-site'])(
+  'a page of another site may not use a key that the browser remembers (%s)',
+  async (site) => {
+    for (const path of [
+      `${API}/whoami`,
+      `${API}/open/keyed`,
+      `${API}/open/whoami`,
+      '/openapi.json',
+    ]) {
+      expect(await from(site, path)).toMatchObject({
+        status: 403,
+        json: { apiErrorCode: 'FORBIDDEN' },
+      });
+      const without = await call(path, { headers: { 'sec-fetch-site': site } });
+      expect(without.status).toBe(/open\/whoami|openapi/.test(path) ? 200 : 401);
+    }
+  },
+);
+
+test.each(['same-origin', 'none'])(
+  'a page of another site is none where the browser says so (%s)',
+  async (site) => {
     expect((await from(site, `${API}/whoami`)).status).toBe(200);
-  });
-});
+  },
+);
 
 describe('the key', () => {
   test.each([

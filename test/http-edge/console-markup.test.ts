@@ -2,12 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-/** Pages are template files: no TypeScript of the console makes markup. */
-
 const CONSOLE = join(process.cwd(), 'src/console');
 const MARKUP = /<\/?[a-z][a-z0-9-]*(?:\s[^<]*)?>/;
 
-/** Strings of a source that hold elements of HTML. */
 function markupIn(path: string): readonly string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {

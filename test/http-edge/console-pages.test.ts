@@ -6,8 +6,6 @@ import { Access } from '../../src/http/edge/access.js';
 import { ConsoleGate } from '../../src/console/sessions/console-gate.js';
 import { startSampleApp, turnsUntil, type SampleApp } from './sample-app.js';
 
-/** Pages of the console while the database does not answer, or answers late. */
-
 @ApiExcludeController()
 @Controller('console')
 class Pages {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { ApiError } from '../../src/http/edge/api-error.js';
 import { DownloadPlaces } from '../../src/http/exports/download-places.js';
+import { openForEach } from '../support/opened.js';
 
 const content = (): Readable => {
   const stream = new Readable({ read: () => undefined });
@@ -11,8 +12,7 @@ const content = (): Readable => {
 const closed = (stream: Readable): Promise<unknown> =>
   new Promise((resolve) => stream.once('close', resolve));
 
-let places: DownloadPlaces;
-beforeEach(() => (places = new DownloadPlaces({ all: 5, perHolder: 3 })));
+const places = openForEach(() => new DownloadPlaces({ all: 5, perHolder: 3 }));
 
 const enter = (tenant: string, stream = content()): Readable => places.enter(tenant, () => stream);
 

@@ -83,59 +83,57 @@ test('a request leaves one line with nothing of the client in it', async () => {
   expect(it_.logText()).not.toMatch(/ann|bob|secret|mine|curious|LIVE_/);
 });
 
-describe('the list of codes', () => {
-  // What the contract lists, by status.
-  const LISTED: Readonly<Record<number, string>> = {
-    400: `BAD_REQUEST VALIDATION_FAILED SELF_REFERRAL ALREADY_REFERRED NOT_ATTRIBUTABLE NOT_REFERABLE REFERRAL_CODE_TAKEN INVALD_REWARD_REDEMPTION
+// What the contract lists, by status.
+const LISTED: Readonly<Record<number, string>> = {
+  400: `BAD_REQUEST VALIDATION_FAILED SELF_REFERRAL ALREADY_REFERRED NOT_ATTRIBUTABLE NOT_REFERABLE REFERRAL_CODE_TAKEN INVALD_REWARD_REDEMPTION
       REWARD_NOT_CANCELLABLE MODERATION_NOT_POSSIBLE USER_EXISTS DO_NOT_TRACK TOO_MANY_USERS PAYMENT_PROVIDER_ID_SET PAYMENT_PROVIDER_ID_USED
       AMOUNT_TOO_LARGE EXPORT_NOT_READY ENDPOINT_NOT_ALLOWED POSITION_INVALID`,
-    401: 'UNAUTHORIZED',
-    403: 'FORBIDDEN OPEN_ENDPOINTS_DISABLED API_REQUEST_NOT_SUPPORTED USER_ALREADY_BLOCKED USER_NOT_BLOCKED',
-    404: `NOT_FOUND TENANT_NOT_FOUND ACCOUNT_NOT_FOUND USER_NOT_FOUND REFERRAL_CODE_NOT_FOUND REFERRAL_NOT_FOUND REWARD_NOT_FOUND EXPORT_NOT_FOUND
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN OPEN_ENDPOINTS_DISABLED API_REQUEST_NOT_SUPPORTED USER_ALREADY_BLOCKED USER_NOT_BLOCKED',
+  404: `NOT_FOUND TENANT_NOT_FOUND ACCOUNT_NOT_FOUND USER_NOT_FOUND REFERRAL_CODE_NOT_FOUND REFERRAL_NOT_FOUND REWARD_NOT_FOUND EXPORT_NOT_FOUND
       THEME_NOT_FOUND SUBSCRIPTION_NOT_FOUND PROGRAM_NOT_FOUND RUN_NOT_FOUND PROPOSAL_NOT_FOUND DELIVERY_NOT_FOUND MAIL_NOT_FOUND
       PROJECTION_NOT_FOUND IMPORT_NOT_FOUND REACTION_NOT_FOUND`,
-    405: 'METHOD_NOT_ALLOWED',
-    409: 'EVENTS_ALREADY_RECEIVED REQUEST_IN_PROGRESS',
-    410: 'EXPORT_EXPIRED',
-    413: 'PAYLOAD_TOO_LARGE',
-    415: 'UNSUPPORTED_MEDIA_TYPE',
-    422: 'IDEMPOTENCY_KEY_REUSED',
-    429: 'RATE_LIMITED',
-    500: 'INTERNAL',
-    503: 'UNAVAILABLE POSITION_NOT_REACHED',
-  };
+  405: 'METHOD_NOT_ALLOWED',
+  409: 'EVENTS_ALREADY_RECEIVED REQUEST_IN_PROGRESS',
+  410: 'EXPORT_EXPIRED',
+  413: 'PAYLOAD_TOO_LARGE',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
+  422: 'IDEMPOTENCY_KEY_REUSED',
+  429: 'RATE_LIMITED',
+  500: 'INTERNAL',
+  503: 'UNAVAILABLE POSITION_NOT_REACHED',
+};
 
-  test('is the contract’s', () => {
-    const listed = Object.entries(LISTED).flatMap(([status, codes]) =>
-      codes.split(/\s+/).map((code) => [code, Number(status)]),
-    );
-    expect(
-      Object.fromEntries(API_ERROR_CODES.map((code) => [code, API_ERRORS[code].status])),
-    ).toEqual(Object.fromEntries(listed));
-  });
+test('the list of codes is the contract’s', () => {
+  const listed = Object.entries(LISTED).flatMap(([status, codes]) =>
+    codes.split(/\s+/).map((code) => [code, Number(status)]),
+  );
+  expect(
+    Object.fromEntries(API_ERROR_CODES.map((code) => [code, API_ERRORS[code].status])),
+  ).toEqual(Object.fromEntries(listed));
+});
 
-  test('is documented, each with its status, numeric code, sentence, cause and cure', () => {
-    const documentation = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8');
-    const texts = errorTexts(documentation);
-    expect([...texts.keys()].sort()).toEqual([...API_ERROR_CODES].sort());
-    for (const code of API_ERROR_CODES) {
-      const { status, message, rsCode } = API_ERRORS[code];
-      const [, facts = ''] = new RegExp(`^### \`${code}\`\n\n(.*)$`, 'm').exec(documentation) ?? [];
-      expect(facts).toMatch(new RegExp(`^${status} · `));
-      expect(facts).toContain(`"${message}"`);
-      expect(facts).toContain(rsCode === undefined ? '' : `\`${rsCode}\``);
-      expect(texts.get(code)).toMatchObject({
-        cause: expect.stringMatching(/\.$/) as unknown,
-        cure: expect.stringMatching(/\.$/) as unknown,
-      });
-    }
-  });
+test('the list of codes is documented, each with its status, numeric code, sentence, cause and cure', () => {
+  const documentation = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8');
+  const texts = errorTexts(documentation);
+  expect([...texts.keys()].sort()).toEqual([...API_ERROR_CODES].sort());
+  for (const code of API_ERROR_CODES) {
+    const { status, message, rsCode } = API_ERRORS[code];
+    const [, facts = ''] = new RegExp(`^### \`${code}\`\n\n(.*)$`, 'm').exec(documentation) ?? [];
+    expect(facts).toMatch(new RegExp(`^${status} · `));
+    expect(facts).toContain(`"${message}"`);
+    expect(facts).toContain(rsCode === undefined ? '' : `\`${rsCode}\``);
+    expect(texts.get(code)).toMatchObject({
+      cause: expect.stringMatching(/\.$/) as unknown,
+      cure: expect.stringMatching(/\.$/) as unknown,
+    });
+  }
+});
 
-  test('lists reasons in every answer that may have them', () => {
-    expect(new ApiError('BAD_REQUEST').body).toHaveProperty('validationErrors', []);
-    expect(
-      new ApiError('MODERATION_NOT_POSSIBLE', { validationErrors: ['r1 is unknown'] }).body,
-    ).toHaveProperty('validationErrors', ['r1 is unknown']);
-    expect(new ApiError('INTERNAL').body).not.toHaveProperty('validationErrors');
-  });
+test('the list of codes lists reasons in every answer that may have them', () => {
+  expect(new ApiError('BAD_REQUEST').body).toHaveProperty('validationErrors', []);
+  expect(
+    new ApiError('MODERATION_NOT_POSSIBLE', { validationErrors: ['r1 is unknown'] }).body,
+  ).toHaveProperty('validationErrors', ['r1 is unknown']);
+  expect(new ApiError('INTERNAL').body).not.toHaveProperty('validationErrors');
 });

@@ -1,8 +1,6 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { API, LIVE, useSampleApp } from './sample-app.js';
 
-/** Connections and their ends, seen by a client that keeps its connection. */
-
 const service = useSampleApp();
 
 interface Sent {

@@ -35,7 +35,6 @@ interface Answered {
   readonly text: string;
 }
 
-/** One request on a connection of its own. */
 function ask(
   { port }: SampleApp,
   path: string,
@@ -113,21 +112,19 @@ test('hundreds of pipelined requests are answered, each in its turn', async () =
   await eventually(async () => received.split('HTTP/1.1 404').length === 501);
 });
 
-describe('a client whose socket was reset before its address was known', () => {
-  test('has a request that fails for no other client', async () => {
-    const started = await start({});
-    const server: Server = started.app.getHttpServer();
-    server.prependListener('connection', (socket: Socket) =>
-      Object.defineProperty(socket, 'remoteAddress', { value: undefined }),
-    );
-    expect(await statusOf(started, `${API}/whoami`)).toBe(200);
-  });
+test('a client whose socket was reset before its address was known has a request that fails for no other client', async () => {
+  const started = await start({});
+  const server: Server = started.app.getHttpServer();
+  server.prependListener('connection', (socket: Socket) =>
+    Object.defineProperty(socket, 'remoteAddress', { value: undefined }),
+  );
+  expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+});
 
-  test('counts as no address and is no proxy', () => {
-    expect(clientAddress({ ip: undefined, raw: { socket: {} } } as never)).toBe('');
-    const anyone = trustOf([{ address: '0.0.0.0', prefix: 0, family: 'ipv4' }]);
-    expect([anyone(undefined), anyone('192.0.2.7')]).toEqual([false, true]);
-  });
+test('a client whose socket was reset before its address was known counts as no address and is no proxy', () => {
+  expect(clientAddress({ ip: undefined, raw: { socket: {} } } as never)).toBe('');
+  const anyone = trustOf([{ address: '0.0.0.0', prefix: 0, family: 'ipv4' }]);
+  expect([anyone(undefined), anyone('192.0.2.7')]).toEqual([false, true]);
 });
 
 test.each([
@@ -151,77 +148,73 @@ test.each([
   },
 );
 
-describe('requests over the limit', () => {
-  const limits = { atWorkMax: 3, inFlightMax: 7 };
-  const other = { headers: { authorization: basic(':LIVE_payments') } };
+const limits = { atWorkMax: 3, inFlightMax: 7 };
+const other = { headers: { authorization: basic(':LIVE_payments') } };
 
-  test('of a tenant are refused before their route is looked for, and another tenant is served', async () => {
-    const started = await start(limits);
-    const open = started.sample.close();
-    const answered: number[] = [];
-    const crowd = Array.from({ length: 9 }, async () => {
-      answered.push(await statusOf(started, `${API}/slow`));
-    });
-    // Three are worked on, and two wait: half of the queue.
-    await eventually(async () => answered.length === 4);
-    expect(answered).toEqual([503, 503, 503, 503]);
-    expect(await statusOf(started, `${API}/slow/nowhere`)).toBe(404);
-    const quiet = statusOf(started, '/api/v1/payments/whoami', other);
-    open();
-    expect(await quiet).toBe(200);
-    await Promise.all(crowd);
-    expect(answered.filter((status) => status === 200)).toHaveLength(5);
+test('requests over the limit of a tenant are refused before their route is looked for, and another tenant is served', async () => {
+  const started = await start(limits);
+  const open = started.sample.close();
+  const answered: number[] = [];
+  const crowd = Array.from({ length: 9 }, async () => {
+    answered.push(await statusOf(started, `${API}/slow`));
   });
-
-  test('of all tenants are refused, at unknown paths and by open endpoints, too', async () => {
-    const started = await start({ inFlightMax: 1 });
-    const open = started.sample.close();
-    const first = statusOf(started, `${API}/slow`);
-    await eventually(async () => started.sample.entered.includes('slow'));
-    for (const path of ['/nowhere', `${API}/open/whoami`, '/api/v1/missing/whoami']) {
-      const { status, headers, text } = await ask(started, path);
-      expect([path, status, headers['retry-after']]).toEqual([path, 503, '1']);
-      expect(JSON.parse(text)).toMatchObject({ apiErrorCode: 'UNAVAILABLE' });
-      const origin = path.includes('/open/') ? '*' : undefined;
-      expect(headers['access-control-allow-origin']).toBe(origin);
-    }
-    expect(await statusOf(started, '/health/live')).toBe(200);
-    expect(await metric(started, 'http_requests_in_flight')).toBe(2);
-    open();
-    expect(await first).toBe(200);
-  });
+  // Three are worked on, and two wait: half of the queue.
+  await eventually(async () => answered.length === 4);
+  expect(answered).toEqual([503, 503, 503, 503]);
+  expect(await statusOf(started, `${API}/slow/nowhere`)).toBe(404);
+  const quiet = statusOf(started, '/api/v1/payments/whoami', other);
+  open();
+  expect(await quiet).toBe(200);
+  await Promise.all(crowd);
+  expect(answered.filter((status) => status === 200)).toHaveLength(5);
 });
 
-describe('failed credentials', () => {
-  const wrong = { authorization: basic(':wrong') };
-  const forged = { 'x-saasquatch-user-token': 'a.b.c' };
+test('requests over the limit of all tenants are refused, at unknown paths and by open endpoints, too', async () => {
+  const started = await start({ inFlightMax: 1 });
+  const open = started.sample.close();
+  const first = statusOf(started, `${API}/slow`);
+  await eventually(async () => started.sample.entered.includes('slow'));
+  for (const path of ['/nowhere', `${API}/open/whoami`, '/api/v1/missing/whoami']) {
+    const { status, headers, text } = await ask(started, path);
+    expect([path, status, headers['retry-after']]).toEqual([path, 503, '1']);
+    expect(JSON.parse(text)).toMatchObject({ apiErrorCode: 'UNAVAILABLE' });
+    const origin = path.includes('/open/') ? '*' : undefined;
+    expect(headers['access-control-allow-origin']).toBe(origin);
+  }
+  expect(await statusOf(started, '/health/live')).toBe(200);
+  expect(await metric(started, 'http_requests_in_flight')).toBe(2);
+  open();
+  expect(await first).toBe(200);
+});
 
-  test('beyond the limit of their address are answered with 429, and good ones pass', async () => {
-    const started = await start({}, [], { failures: new FailedCredentials(3) });
-    const get = (headers: Record<string, string>, from = address(1)) =>
-      ask(started, `${API}/whoami`, { headers, from });
-    for (const headers of [wrong, forged, wrong]) expect((await get(headers)).status).toBe(401);
-    for (const headers of [wrong, forged]) {
-      const { status, headers: fields, text } = await get(headers);
-      expect([status, fields['ratelimit-policy']]).toEqual([429, '"failed-credentials";q=3;w=60']);
-      expect(JSON.parse(text)).toMatchObject({ apiErrorCode: 'RATE_LIMITED', rsCode: 'RS033' });
-      expect(Number(fields['retry-after'])).toBeGreaterThan(0);
-      expect(Number(fields['retry-after'])).toBeLessThanOrEqual(60);
-    }
-    expect((await get(LIVE)).status).toBe(200);
-    // No credentials are none that failed.
-    expect((await get({})).status).toBe(401);
-    expect((await get(wrong, address(2))).status).toBe(401);
-  });
+const wrong = { authorization: basic(':wrong') };
+const forged = { 'x-saasquatch-user-token': 'a.b.c' };
 
-  test('are counted again after their minute, per address', () => {
-    let now = 5_000;
-    const failures = new FailedCredentials(2, new WindowCounts(() => now));
-    const limited = (from: string) => failures.count(from)?.headers['Retry-After'];
-    expect([limited('a'), limited('a'), limited('b')]).toEqual([undefined, undefined, undefined]);
-    now += 59_000;
-    expect([limited('a'), limited('b'), limited('b')]).toEqual(['1', undefined, '1']);
-    now += 1_000;
-    expect([limited('a'), limited('a'), limited('a')]).toEqual([undefined, undefined, '60']);
-  });
+test('failed credentials beyond the limit of their address are answered with 429, and good ones pass', async () => {
+  const started = await start({}, [], { failures: new FailedCredentials(3) });
+  const get = (headers: Record<string, string>, from = address(1)) =>
+    ask(started, `${API}/whoami`, { headers, from });
+  for (const headers of [wrong, forged, wrong]) expect((await get(headers)).status).toBe(401);
+  for (const headers of [wrong, forged]) {
+    const { status, headers: fields, text } = await get(headers);
+    expect([status, fields['ratelimit-policy']]).toEqual([429, '"failed-credentials";q=3;w=60']);
+    expect(JSON.parse(text)).toMatchObject({ apiErrorCode: 'RATE_LIMITED', rsCode: 'RS033' });
+    expect(Number(fields['retry-after'])).toBeGreaterThan(0);
+    expect(Number(fields['retry-after'])).toBeLessThanOrEqual(60);
+  }
+  expect((await get(LIVE)).status).toBe(200);
+  // No credentials are none that failed.
+  expect((await get({})).status).toBe(401);
+  expect((await get(wrong, address(2))).status).toBe(401);
+});
+
+test('failed credentials are counted again after their minute, per address', () => {
+  let now = 5_000;
+  const failures = new FailedCredentials(2, new WindowCounts(() => now));
+  const limited = (from: string) => failures.count(from)?.headers['Retry-After'];
+  expect([limited('a'), limited('a'), limited('b')]).toEqual([undefined, undefined, undefined]);
+  now += 59_000;
+  expect([limited('a'), limited('b'), limited('b')]).toEqual(['1', undefined, '1']);
+  now += 1_000;
+  expect([limited('a'), limited('a'), limited('a')]).toEqual([undefined, undefined, '60']);
 });

@@ -11,7 +11,6 @@ const OWN_MS = 10_000;
 /** Read models and policies that reach every position; what was waited for, in order. */
 class InstantProgress implements Progress {
   readonly waits: string[] = [];
-  /** Where they say that they are. */
   projected: Position | undefined;
   reacted: Position | undefined;
   /** Recorded before the start, and not included. */

@@ -1,7 +1,5 @@
 import { pages, recordText } from '../../src/http/personal-data/personal-record.js';
 
-/** The record of a person is written page by page, however much there is of the person. */
-
 const textOf = async (parts: AsyncIterable<string>): Promise<string> => {
   let text = '';
   for await (const part of parts) text += part;

@@ -1,10 +1,7 @@
 import { connect } from 'node:net';
 import { API, basic, LIVE, useSampleApp } from './sample-app.js';
 
-/**
- * A request that is refused while its body is still on its way: the client gets the answer, and
- * holds nothing for long.
- */
+/** Requests that are refused while their body is on its way. */
 
 const MIB = 1024 * 1024;
 

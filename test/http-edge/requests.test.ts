@@ -1,5 +1,6 @@
 import { ApiError, type ErrorJson } from '../../src/http/edge/api-error.js';
 import { parseCreateReward, rewardValueOf } from '../../src/http/rewards/create-reward.request.js';
+import { DiscountRequest } from '../../src/http/discounts/discount.request.js';
 import { ModerateReferralsRequest } from '../../src/http/referrals/moderate-referrals.request.js';
 import { BulkRedeemRequest, RedeemRequest } from '../../src/http/rewards/redeem.request.js';
 import {
@@ -15,9 +16,7 @@ import {
 import { parseRequest } from '../../src/http/shapes/validation.js';
 import { BAD_IDS } from '../support/bad-values.js';
 
-/**
- * What a body is refused with: `validationErrors`, the numeric code behind them when there is one.
- */
+/** The `validationErrors` of a refused body, and the numeric code if there is one. */
 function refusal(parse: () => unknown): readonly (string | null)[] {
   try {
     parse();
@@ -33,23 +32,21 @@ function refusal(parse: () => unknown): readonly (string | null)[] {
   throw new Error('was not refused');
 }
 
-describe('any body', () => {
-  test.each([[null], ['text'], [1], [true], [[]], [[{ id: 'a' }]]])('%j is no object', (body) => {
-    expect(refusal(() => parseRequest(UserRequest, body))).toEqual(['the']);
-    expect(refusal(() => parseCreateReward(body))).toEqual(['the']);
-  });
+test.each([[null], ['text'], [1], [true], [[]], [[{ id: 'a' }]]])('%j is no object', (body) => {
+  expect(refusal(() => parseRequest(UserRequest, body))).toEqual(['the']);
+  expect(refusal(() => parseCreateReward(body))).toEqual(['the']);
+});
 
-  test('unknown members are ignored', () => {
-    expect(
-      parseRequest(UserRequest, {
-        cookieId: 'c',
-        dateCreated: 1,
-        constructor: 1,
-        toString: 'x',
-        hasOwnProperty: null,
-      }),
-    ).toEqual({});
-  });
+test('unknown members are ignored', () => {
+  expect(
+    parseRequest(UserRequest, {
+      cookieId: 'c',
+      dateCreated: 1,
+      constructor: 1,
+      toString: 'x',
+      hasOwnProperty: null,
+    }),
+  ).toEqual({});
 });
 
 test('a missing required member is named', () => {
@@ -67,25 +64,23 @@ test('a missing required member is named', () => {
   ]);
 });
 
-describe('a request shape', () => {
-  test('has exactly the members of the body', () => {
-    expect(
-      Reflect.ownKeys(
-        parseRequest(UserRequest, { email: '', lastName: 'Lee', referredBy: { code: 'ANN' } }),
-      ),
-    ).toEqual(['lastName', 'referredBy']);
-    expect(
-      Reflect.ownKeys(
-        parseRequest(UserRequest, { referredBy: { isConverted: undefined } }).referredBy ?? {},
-      ),
-    ).toEqual([]);
-    const { events } = parseRequest(UserEventsRequest, {
-      userId: 'u',
-      accountId: 'a',
-      events: [{ key: 'k' }],
-    });
-    expect(events.map((event) => Reflect.ownKeys(event))).toEqual([['key', 'fields']]);
+test('a request shape has exactly the members of the body', () => {
+  expect(
+    Reflect.ownKeys(
+      parseRequest(UserRequest, { email: '', lastName: 'Lee', referredBy: { code: 'ANN' } }),
+    ),
+  ).toEqual(['lastName', 'referredBy']);
+  expect(
+    Reflect.ownKeys(
+      parseRequest(UserRequest, { referredBy: { isConverted: undefined } }).referredBy ?? {},
+    ),
+  ).toEqual([]);
+  const { events } = parseRequest(UserEventsRequest, {
+    userId: 'u',
+    accountId: 'a',
+    events: [{ key: 'k' }],
   });
+  expect(events.map((event) => Reflect.ownKeys(event))).toEqual([['key', 'fields']]);
 });
 
 describe('accountsync', () => {
@@ -355,7 +350,6 @@ describe('events of a user', () => {
 
   const members = (count: number): object =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`field${n}`, n]));
-  /** An event of so many bytes as JSON. */
   const ofBytes = (bytes: number) => {
     const event = {
       key: 'k',
@@ -412,136 +406,136 @@ test('units are compared without white space around them', () => {
   ).toEqual(['unit']);
 });
 
-describe('redemption', () => {
-  test.each([0, -1, 1.5, 1e300, Infinity, 100])(
-    'passes the amount %p on to the decision',
-    (amount) => {
-      expect(parseRequest(RedeemRequest, { amount, unit: 'CENTS' })).toEqual({
-        amount,
-        unit: 'CENTS',
-      });
-    },
-  );
-
-  test.each<[object, readonly string[]]>([
-    [{}, ['amount', 'unit']],
-    [{ amount: '5', unit: 'CENTS' }, ['amount']],
-    [{ amount: null, unit: 'CENTS' }, ['amount']],
-    [{ amount: true, unit: 'CENTS' }, ['amount']],
-    [{ amount: 5, unit: '' }, ['unit']],
-    [{ amount: 5, unit: 7 }, ['unit']],
-  ])('%j', (body, expected) => {
-    expect(refusal(() => parseRequest(RedeemRequest, body))).toEqual(expected);
-    expect(refusal(() => parseRequest(BulkRedeemRequest, { ...body, accountId: 'a' }))).toEqual(
-      expected,
-    );
-  });
-
-  test('in bulk names the account', () => {
-    expect(refusal(() => parseRequest(BulkRedeemRequest, { amount: 5, unit: 'x' }))).toEqual([
-      'accountId',
-    ]);
-    expect(parseRequest(BulkRedeemRequest, { amount: 5, unit: 'x', accountId: 9 })).toEqual({
-      amount: 5,
-      unit: 'x',
-      accountId: '9',
+test.each([0, -1, 1.5, 1e300, Infinity, 100])(
+  'redemption passes the amount %p on to the decision',
+  (amount) => {
+    expect(parseRequest(RedeemRequest, { amount, unit: 'CENTS' })).toEqual({
+      amount,
+      unit: 'CENTS',
     });
+  },
+);
+
+test.each<[object, readonly string[]]>([
+  [{}, ['amount', 'unit']],
+  [{ amount: '5', unit: 'CENTS' }, ['amount']],
+  [{ amount: null, unit: 'CENTS' }, ['amount']],
+  [{ amount: true, unit: 'CENTS' }, ['amount']],
+  [{ amount: 5, unit: '' }, ['unit']],
+  [{ amount: 5, unit: 7 }, ['unit']],
+])('redemption %j', (body, expected) => {
+  expect(refusal(() => parseRequest(RedeemRequest, body))).toEqual(expected);
+  expect(refusal(() => parseRequest(BulkRedeemRequest, { ...body, accountId: 'a' }))).toEqual(
+    expected,
+  );
+});
+
+test('redemption in bulk names the account', () => {
+  expect(refusal(() => parseRequest(BulkRedeemRequest, { amount: 5, unit: 'x' }))).toEqual([
+    'accountId',
+  ]);
+  expect(parseRequest(BulkRedeemRequest, { amount: 5, unit: 'x', accountId: 9 })).toEqual({
+    amount: 5,
+    unit: 'x',
+    accountId: '9',
   });
 });
 
-describe('a new reward', () => {
-  const credit = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 };
-  const percent = { type: 'PCT_DISCOUNT', discountPercent: 10 };
-  const tank = { type: 'FUELTANK', fuelTankCode: 'F1', fuelTankType: 'CREDIT', amount: 500 };
+const credit = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 };
+const percent = { type: 'PCT_DISCOUNT', discountPercent: 10 };
+const tank = { type: 'FUELTANK', fuelTankCode: 'F1', fuelTankType: 'CREDIT', amount: 500 };
 
-  test('has the members of its type and no others', () => {
-    const valueOf = (body: object) => rewardValueOf(parseCreateReward(body));
-    const most = Number.MAX_SAFE_INTEGER;
-    expect(valueOf({ ...credit, currency: 'USD' })).toEqual({ ...credit, currency: 'USD' });
-    expect(valueOf({ ...credit, currency: null, assignedCredit: most })).toEqual({
-      ...credit,
-      currency: null,
-      assignedCredit: most,
-    });
-    expect(valueOf({ ...percent, unit: '%' })).toEqual({ ...percent, monthsDiscountIsValid: null });
-    expect(valueOf(tank)).toEqual({ ...tank, unit: null });
-    expect(valueOf({ ...tank, amount: String(most), fuelTankCode: 7, unit: 'CENTS' })).toEqual({
-      ...tank,
-      amount: most,
-      fuelTankCode: '7',
-      unit: 'CENTS',
-    });
+test('a new reward has the members of its type and no others', () => {
+  const valueOf = (body: object) => rewardValueOf(parseCreateReward(body));
+  const most = Number.MAX_SAFE_INTEGER;
+  expect(valueOf({ ...credit, currency: 'USD' })).toEqual({ ...credit, currency: 'USD' });
+  expect(valueOf({ ...credit, currency: null, assignedCredit: most })).toEqual({
+    ...credit,
+    currency: null,
+    assignedCredit: most,
   });
+  expect(valueOf({ ...percent, unit: '%' })).toEqual({ ...percent, monthsDiscountIsValid: null });
+  expect(valueOf(tank)).toEqual({ ...tank, unit: null });
+  expect(valueOf({ ...tank, amount: String(most), fuelTankCode: 7, unit: 'CENTS' })).toEqual({
+    ...tank,
+    amount: most,
+    fuelTankCode: '7',
+    unit: 'CENTS',
+  });
+});
 
-  test('of each type may have texts, dates and whether it can be cancelled', () => {
-    const dates = { dateExpires: 2_000_000_000_000, dateScheduledFor: Date.UTC(2000, 0, 1) };
-    expect(
-      parseCreateReward({ ...percent, name: 'n', description: '', cancellable: false, ...dates }),
-    ).toMatchObject({
-      name: 'n',
-      cancellable: false,
-      ...dates,
-    });
-    const nulls = Object.fromEntries(
-      [
-        'name',
-        'description',
-        'dateExpires',
-        'dateScheduledFor',
-        'cancellable',
-        'unit',
-        'currency',
-        'assignedCredit',
-        'amount',
-      ].map((name) => [name, null]),
-    );
-    expect(JSON.parse(JSON.stringify(parseCreateReward({ ...nulls, ...percent })))).toEqual(
-      percent,
-    );
+test('a new reward of each type may have texts, dates and whether it can be cancelled', () => {
+  const dates = { dateExpires: 2_000_000_000_000, dateScheduledFor: Date.UTC(2000, 0, 1) };
+  expect(
+    parseCreateReward({ ...percent, name: 'n', description: '', cancellable: false, ...dates }),
+  ).toMatchObject({
+    name: 'n',
+    cancellable: false,
+    ...dates,
   });
+  const nulls = Object.fromEntries(
+    [
+      'name',
+      'description',
+      'dateExpires',
+      'dateScheduledFor',
+      'cancellable',
+      'unit',
+      'currency',
+      'assignedCredit',
+      'amount',
+    ].map((name) => [name, null]),
+  );
+  expect(JSON.parse(JSON.stringify(parseCreateReward({ ...nulls, ...percent })))).toEqual(percent);
+});
 
-  test.each<[object, readonly string[]]>([
-    [{}, ['type']],
-    [{ type: 'credit' }, ['type']],
-    [{ ...credit, surprise: 1 }, ['surprise']],
-    [{ ...percent, fueltankType: 'CREDIT' }, ['fueltankType']],
-    [{ ...percent, assignedCredit: 5 }, ['assignedCredit']],
-    [{ ...percent, unit: 'CENTS' }, ['unit']],
-    [{ ...credit, discountPercent: 5 }, ['discountPercent']],
-    [{ type: 'CREDIT' }, ['assignedCredit', 'unit']],
-    [{ ...credit, unit: 'x'.repeat(65) }, ['unit']],
-    [{ ...credit, assignedCredit: 0 }, ['assignedCredit']],
-    [{ ...credit, assignedCredit: 1.5 }, ['assignedCredit']],
-    [{ ...credit, assignedCredit: 2 ** 53 }, ['assignedCredit']],
-    [{ ...credit, assignedCredit: '100' }, ['assignedCredit']],
-    [{ ...credit, currency: 'dollar' }, ['currency']],
-    [{ ...percent, discountPercent: 0 }, ['discountPercent']],
-    [{ ...percent, discountPercent: 101 }, ['discountPercent']],
-    [{ ...percent, discountPercent: '10' }, ['discountPercent']],
-    ...[
-      0,
-      -0,
-      0.5,
-      2 ** 53,
-      1e300,
-      true,
-      [1],
-      { amount: 1 },
-      null,
-      '',
-      ' 1',
-      ...'0 00 -1 +1 1.0 1e3 0x10'.split(' '),
-    ].map((amount): [object, readonly string[]] => [{ ...tank, amount }, ['amount']]),
-    [{ ...tank, amount: '9007199254740992' }, ['amount']],
-    [{ ...tank, fuelTankType: 'FUELTANK' }, ['fuelTankType']],
-    [{ ...tank, fuelTankCode: null }, ['fuelTankCode']],
-    [{ ...credit, dateExpires: '2030-01-01' }, ['dateExpires']],
-    [{ ...credit, dateExpires: 1e17 }, ['dateExpires']],
-    [{ ...credit, cancellable: 'no' }, ['cancellable']],
-    [{ ...credit, name: 5 }, ['name']],
-  ])('%j', (body, expected) => {
-    expect([...refusal(() => parseCreateReward(body))].sort()).toEqual(expected);
-  });
+test.each<[object, readonly string[]]>([
+  [{}, ['type']],
+  [{ type: 'credit' }, ['type']],
+  [{ ...credit, surprise: 1 }, ['surprise']],
+  [{ ...percent, fueltankType: 'CREDIT' }, ['fueltankType']],
+  [{ ...percent, assignedCredit: 5 }, ['assignedCredit']],
+  [{ ...percent, unit: 'CENTS' }, ['unit']],
+  [{ ...credit, discountPercent: 5 }, ['discountPercent']],
+  [{ type: 'CREDIT' }, ['assignedCredit', 'unit']],
+  [{ ...credit, unit: 'x'.repeat(65) }, ['unit']],
+  [{ ...credit, assignedCredit: 0 }, ['assignedCredit']],
+  [{ ...credit, assignedCredit: 1.5 }, ['assignedCredit']],
+  [{ ...credit, assignedCredit: 2 ** 53 }, ['assignedCredit']],
+  [{ ...credit, assignedCredit: '100' }, ['assignedCredit']],
+  [{ ...credit, currency: 'dollar' }, ['currency']],
+  [{ ...percent, discountPercent: 0 }, ['discountPercent']],
+  [{ ...percent, discountPercent: 101 }, ['discountPercent']],
+  [{ ...percent, discountPercent: '10' }, ['discountPercent']],
+  ...[
+    0,
+    -0,
+    0.5,
+    2 ** 53,
+    1e300,
+    true,
+    [1],
+    { amount: 1 },
+    null,
+    '',
+    ' 1',
+    ...'0 00 -1 +1 1.0 1e3 0x10'.split(' '),
+  ].map((amount): [object, readonly string[]] => [{ ...tank, amount }, ['amount']]),
+  [{ ...tank, amount: '9007199254740992' }, ['amount']],
+  [{ ...tank, fuelTankType: 'FUELTANK' }, ['fuelTankType']],
+  [{ ...tank, fuelTankCode: null }, ['fuelTankCode']],
+  [{ ...credit, dateExpires: '2030-01-01' }, ['dateExpires']],
+  [{ ...credit, dateExpires: 1e17 }, ['dateExpires']],
+  [{ ...credit, cancellable: 'no' }, ['cancellable']],
+  [{ ...credit, name: 5 }, ['name']],
+])('a new reward %j', (body, expected) => {
+  expect([...refusal(() => parseCreateReward(body))].sort()).toEqual(expected);
+});
+
+const DISCOUNT = { accountId: 'a', paymentProviderId: 'cus', couponCode: 'ANN' };
+
+test('a discount needs its three members', () => {
+  expect(refusal(() => parseRequest(DiscountRequest, {}))).toEqual(Object.keys(DISCOUNT));
 });
 
 test('every request is refused with an id that can be none', () => {
@@ -554,6 +548,9 @@ test('every request is refused with an id that can be none', () => {
       () => parseRequest(IdentifiedUserRequest, { id, accountId: 'a' }),
       () => parseRequest(IdentifiedUserRequest, { id: 'u', accountId: id }),
       () => parseRequest(BulkRedeemRequest, { accountId: id, ...redeem }),
+      ...Object.keys(DISCOUNT).map(
+        (member) => () => parseRequest(DiscountRequest, { ...DISCOUNT, [member]: id }),
+      ),
       () =>
         parseRequest(ModerateReferralsRequest, { actions: [{ ...moderation, referralId: id }] }),
     ])

@@ -4,7 +4,6 @@ import { sendRaw } from '../support/raw-http.js';
 
 const it_ = useSampleApp();
 
-/** Through a socket: a client library would normalise the path. */
 async function request(target: string, method = 'GET', headers: readonly string[] = []) {
   const [answer] = await sendRaw(
     it_.port,

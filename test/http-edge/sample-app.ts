@@ -208,7 +208,6 @@ class SampleController {
     await reply.send(Readable.from(halves()));
   }
 
-  /** Answers when its client has left. */
   @Get('departure')
   @Access('key')
   async departure(@Call() { departure }: Call) {
@@ -278,14 +277,11 @@ export interface SampleApp {
   readonly sample: Sample;
   readonly port: number;
   readonly origin: string;
-  /** The JSON lines that were logged, parsed. */
   readonly logged: readonly Readonly<Record<string, unknown>>[];
   readonly logText: () => string;
 }
 
-/**
- * A service that listens on the loopback interface, with controllers that show what reaches them.
- */
+/** A service on the loopback interface whose controllers show what reaches them. */
 export async function startSampleApp(
   limits: Partial<HttpLimits> = {},
   controllers: readonly (new (...args: never[]) => object)[] = [],

@@ -40,7 +40,6 @@ function counting(execute: (sent: CountVisitsEnvelope) => Promise<void>) {
   return { visits, lines };
 }
 
-/** Those that were sent, with how many visits. */
 const figures = (sent: readonly CountVisitsEnvelope[]) =>
   sent.map(({ meta, code, day, counted }) => [
     meta.commandId,

@@ -11,7 +11,6 @@ const log = {
   onWentBack: () => undefined,
 } as unknown as EventLog;
 
-/** Read models that are at this position. */
 let applied = 10;
 const ownWrites = new OwnWrites(
   log,

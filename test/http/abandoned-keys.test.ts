@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Pool } from 'pg';
 import { PostgresAnswerRows } from '../../src/idempotency/answer-rows.js';
 import { KeptAnswers } from '../../src/idempotency/kept-answers.js';
 import { purgeAnswers } from '../../src/idempotency/purge-answers.js';
@@ -15,7 +14,6 @@ const REQUEST = {
   fingerprint: 'fingerprint',
 } as const;
 
-let pool: Pool;
 const presences: ProcessPresence[] = [];
 const process = async (sealingKey: Buffer): Promise<KeptAnswers> => {
   const presence = new ProcessPresence(pool);
@@ -31,7 +29,7 @@ const process = async (sealingKey: Buffer): Promise<KeptAnswers> => {
 afterAll(async () => {
   for (const presence of presences) await presence.stop();
 });
-useDatabase(12, (opened) => (pool = opened));
+const { pool } = useDatabase(12);
 
 it('a key whose request got no answer is for that request only, in every process', async () => {
   const sealingKey = randomBytes(32);
@@ -59,53 +57,50 @@ it('a key whose request got no answer is for that request only, in every process
   expect(await one.claim(REQUEST)).toEqual({ answer });
 });
 
-describe('the command of a key', () => {
-  const keyed = (key: string) => ({ ...REQUEST, key });
-  const age = (key: string, days: number) =>
-    pool.query(
-      'update ledger.idempotency_keys set created_at = created_at - make_interval(days => $2) where key = $1',
-      [key, days],
-    );
-  const commandOf = async (requests: KeptAnswers, key: string): Promise<string> => {
-    const claimed = await requests.claim(keyed(key));
-    if (!('commandId' in claimed)) throw new Error('it was answered before');
-    return claimed.commandId;
-  };
-  /** A process that ended without an answer. */
-  const dies = (key: string) =>
-    pool.query('update ledger.idempotency_keys set owner = 0 where key = $1', [key]);
+const keyed = (key: string) => ({ ...REQUEST, key });
+const age = (key: string, days: number) =>
+  pool.query(
+    'update ledger.idempotency_keys set created_at = created_at - make_interval(days => $2) where key = $1',
+    [key, days],
+  );
+const commandOf = async (requests: KeptAnswers, key: string): Promise<string> => {
+  const claimed = await requests.claim(keyed(key));
+  if (!('commandId' in claimed)) throw new Error('it was answered before');
+  return claimed.commandId;
+};
+const dies = (key: string) =>
+  pool.query('update ledger.idempotency_keys set owner = 0 where key = $1', [key]);
 
-  it('is another one once the row is gone, or once it is older than an effect answers for its key', async () => {
-    const key = randomBytes(32);
-    const [one, two, three, four] = [
-      await process(key),
-      await process(key),
-      await process(key),
-      await process(key),
-    ];
-    const first = await commandOf(one, 'aged');
-    await age('aged', 6);
-    await dies('aged');
-    expect(await commandOf(two, 'aged')).toBe(first);
-    await age('aged', 2);
-    await dies('aged');
-    const second = await commandOf(three, 'aged');
-    expect(second).not.toBe(first);
-    // From now on it is the new one's.
-    expect(await purgeAnswers(pool)).toBe(0);
-    await pool.query("delete from ledger.idempotency_keys where key = 'aged'");
-    expect([first, second]).not.toContain(await commandOf(four, 'aged'));
-  });
+it('the command of a key is another one once the row is gone, or once it is older than an effect answers for its key', async () => {
+  const key = randomBytes(32);
+  const [one, two, three, four] = [
+    await process(key),
+    await process(key),
+    await process(key),
+    await process(key),
+  ];
+  const first = await commandOf(one, 'aged');
+  await age('aged', 6);
+  await dies('aged');
+  expect(await commandOf(two, 'aged')).toBe(first);
+  await age('aged', 2);
+  await dies('aged');
+  const second = await commandOf(three, 'aged');
+  expect(second).not.toBe(first);
+  // From now on it is the new one's.
+  expect(await purgeAnswers(pool)).toBe(0);
+  await pool.query("delete from ledger.idempotency_keys where key = 'aged'");
+  expect([first, second]).not.toContain(await commandOf(four, 'aged'));
+});
 
-  it('is answered for its whole time from the answer on, however late that was', async () => {
-    const one = await process(randomBytes(32));
-    await commandOf(one, 'late');
-    await age('late', 7);
-    await one.keep(keyed('late'), { status: 200, body: { done: true }, position: null });
-    await age('late', 7);
-    expect(await purgeAnswers(pool)).toBe(0);
-    expect(await one.claim(keyed('late'))).toMatchObject({ answer: { body: { done: true } } });
-    await age('late', 2);
-    expect(await purgeAnswers(pool)).toBe(1);
-  });
+it('the command of a key is answered for its whole time from the answer on, however late that was', async () => {
+  const one = await process(randomBytes(32));
+  await commandOf(one, 'late');
+  await age('late', 7);
+  await one.keep(keyed('late'), { status: 200, body: { done: true }, position: null });
+  await age('late', 7);
+  expect(await purgeAnswers(pool)).toBe(0);
+  expect(await one.claim(keyed('late'))).toMatchObject({ answer: { body: { done: true } } });
+  await age('late', 2);
+  expect(await purgeAnswers(pool)).toBe(1);
 });

@@ -4,18 +4,14 @@ import {
   outcome,
   refusal,
   useSharedService,
-  type TestTenant,
   expectRefusal,
+  useTenant,
 } from '../support/running-service.js';
 import { userClient } from '../support/user-tokens.js';
 
 const running = useSharedService();
-let tenant: TestTenant;
-let payments: TestTenant;
-beforeAll(async () => {
-  tenant = await running.service.createTenant();
-  payments = await running.service.createTenant({ programType: 'PAYMENT_PROVIDER' });
-});
+const tenant = useTenant(running);
+const payments = useTenant(running, { programType: 'PAYMENT_PROVIDER' });
 
 test('the description names the checks that every route shares', () => {
   for (const [template, item] of Object.entries(running.service.description.paths)) {

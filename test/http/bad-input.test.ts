@@ -2,10 +2,11 @@ import { writeFile } from 'node:fs/promises';
 import { fuzz } from '../../bench/fuzz/fuzz-run.js';
 import { createLedgers } from '../../bench/fuzz/small-world.js';
 import { newOperatorKey } from '../../src/config/operators.js';
-import { basic, path, query, type ApiClient, type Json } from '../support/api-client.js';
+import { basic, path, query, type Json } from '../support/api-client.js';
 import { sendRaw } from '../support/raw-http.js';
 import { newSeed } from '../support/new-seed.js';
-import { personal, useSharedService, type TestTenant } from '../support/running-service.js';
+import { personal, useSharedService, useTenant } from '../support/running-service.js';
+import { openOnce } from '../support/opened.js';
 
 /**
  * Whatever comes: a JSON answer with every member of an error, never a 500, and nothing changed.
@@ -17,14 +18,12 @@ const operators = (['fay', 'sam'] as const).map((name) => ({
   ...newOperatorKey(name, ['finance', 'support']),
 }));
 const running = useSharedService();
-let tenant: TestTenant;
-let api: ApiClient;
+const tenant = useTenant(running);
+const api = openOnce(() => tenant.live);
 let world: { readonly accountId: string; readonly at: string };
 beforeAll(async () => {
   const entries = operators.map(({ entry }) => entry);
   await writeFile(running.stores.operatorsFile, JSON.stringify(entries));
-  tenant = await running.service.createTenant();
-  api = tenant.live;
   const [accountId, userId] = [personal('acc'), personal('user')];
   await api.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
   await api.post('/user', { id: userId, accountId });
@@ -69,7 +68,6 @@ test('an integer that would be rounded is refused by its name, unless no shape r
   expect(body['customFields']).toEqual({ order: 1.2345678901234568e16, text: big });
 });
 
-/** Ids that may be: they have to come back as they went. */
 const GOOD_IDS = [
   'a%2Fb',
   ' a ',
@@ -84,51 +82,48 @@ const GOOD_IDS = [
   '\u202eabc\u00a0',
   '%00',
 ];
-describe('ids', () => {
-  const port = () => Number(new URL(running.service.origin).port);
-  /** Without a client that tidies paths up. */
-  async function getAsIs(to: string) {
-    const [answer] = await sendRaw(
-      port(),
-      `GET /api/v1/${tenant.alias}${to} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${basic(`:${tenant.liveKey}`)}\r\n\r\n`,
-    );
-    return { status: answer!.status, body: answer!.json };
-  }
+const port = () => Number(new URL(running.service.origin).port);
+async function getAsIs(to: string) {
+  const [answer] = await sendRaw(
+    port(),
+    `GET /api/v1/${tenant.alias}${to} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${basic(`:${tenant.liveKey}`)}\r\n\r\n`,
+  );
+  return { status: answer!.status, body: answer!.json };
+}
 
-  test('of all kinds are returned as sent, and stay distinct', async () => {
-    const mark = personal();
-    const codes = new Map<string, string>();
-    for (const id of GOOD_IDS) {
-      const own = id === '..' || id === '.' || [...id].length === 255 ? id : `${id}${mark}`;
-      const synced = await api.post('/accountsync', { id: own, subscription: { status: 'TRIAL' } });
-      expect([own, synced.status, synced.body['id']]).toStrictEqual([own, 200, own]);
-      const made = await api.post('/user', { id: own, accountId: own });
-      expect([own, made.status, made.body['id'], made.body['accountId']]).toStrictEqual([
-        own,
-        200,
-        own,
-        own,
-      ]);
-      codes.set(own, String(made.body['referralCode']));
-    }
-    for (const [id, code] of codes) {
-      expect([id, await getAsIs(`/account${path(id)}`)]).toMatchObject([
-        id,
-        { status: 200, body: { id } },
-      ]);
-      expect(await getAsIs(`/account${path(id)}/user${path(id)}`)).toMatchObject({
-        status: 200,
-        body: { id, accountId: id, referralCode: code },
-      });
-      expect((await api.get(`/user${query({ referralCode: code })}`)).body['id']).toBe(id);
-      expect(
-        (await api.get<Json[]>(`/reward${query({ accountId: id, userId: id })}`)).body,
-      ).toStrictEqual([]);
-      expect(
-        (await api.get(`/users${query({ query: id })}`)).body['totalCount'],
-      ).toBeGreaterThanOrEqual(id.trim() === '' ? 0 : 1);
-    }
-  });
+test('ids of all kinds are returned as sent, and stay distinct', async () => {
+  const mark = personal();
+  const codes = new Map<string, string>();
+  for (const id of GOOD_IDS) {
+    const own = id === '..' || id === '.' || [...id].length === 255 ? id : `${id}${mark}`;
+    const synced = await api.post('/accountsync', { id: own, subscription: { status: 'TRIAL' } });
+    expect([own, synced.status, synced.body['id']]).toStrictEqual([own, 200, own]);
+    const made = await api.post('/user', { id: own, accountId: own });
+    expect([own, made.status, made.body['id'], made.body['accountId']]).toStrictEqual([
+      own,
+      200,
+      own,
+      own,
+    ]);
+    codes.set(own, String(made.body['referralCode']));
+  }
+  for (const [id, code] of codes) {
+    expect([id, await getAsIs(`/account${path(id)}`)]).toMatchObject([
+      id,
+      { status: 200, body: { id } },
+    ]);
+    expect(await getAsIs(`/account${path(id)}/user${path(id)}`)).toMatchObject({
+      status: 200,
+      body: { id, accountId: id, referralCode: code },
+    });
+    expect((await api.get(`/user${query({ referralCode: code })}`)).body['id']).toBe(id);
+    expect(
+      (await api.get<Json[]>(`/reward${query({ accountId: id, userId: id })}`)).body,
+    ).toStrictEqual([]);
+    expect(
+      (await api.get(`/users${query({ query: id })}`)).body['totalCount'],
+    ).toBeGreaterThanOrEqual(id.trim() === '' ? 0 : 1);
+  }
 });
 
 // 5 000 of each operation: `npm run soak:fuzz`.

@@ -10,13 +10,10 @@ import {
   type Page,
 } from '../support/console-staff.js';
 
-/** What forms of the console say at the field that is wrong. */
-
 setUpConsole();
 
 beforeAll(() => onTrial('acme'));
 
-/** The text of a note; undefined: there is no such element. */
 const noteIn = (text: string, id: string): string | undefined =>
   text
     .split('<span class="wrong" id="')

@@ -2,8 +2,6 @@ import { eventually } from '../support/embedded.js';
 import { figures, get, ofTenant, type Page, post, setUpConsole } from '../support/console-staff.js';
 import { personal } from '../support/running-service.js';
 
-/** An import in the console: the file, its columns, the check, and what came of it. */
-
 setUpConsole();
 
 const account = personal('a');
@@ -16,7 +14,6 @@ const FILE = [
 const upload = (who: 'fay' | 'sam', kind: string): Promise<Page> =>
   post(who, ofTenant('/imports/file'), { kind }, { file: FILE });
 
-/** The page of a run that is over. */
 async function over(path: string): Promise<Page> {
   let page = await get('sam', path);
   await eventually(async () => {

@@ -9,18 +9,16 @@ import {
   type Page,
 } from '../support/console-staff.js';
 import { recordedOperations } from '../support/recorded-operations.js';
-import type { TestTenant } from '../support/running-service.js';
 import { StripeDouble } from '../harness/stripe-double.js';
-
-/** The payment provider of a tenant in the console, with a double of the provider. */
+import { openOnce } from '../support/opened.js';
 
 const KEY = 'sk_live_console7777';
 const WEBHOOK_SECRET = 'whsec_console0001';
 
 setUpConsole();
 
-let double: StripeDouble;
-let tenant: TestTenant;
+const double = openOnce(() => StripeDouble.start({ secretKey: KEY }), 'stop');
+const tenant = openOnce(() => running.service.createTenant({ programType: 'PAYMENT_PROVIDER' }));
 let path: string;
 
 const act = (who: Name, fields: Readonly<Record<string, string>>): Promise<Page> =>
@@ -31,12 +29,7 @@ const outcomeOf = (who: Name, { location }: Page): Promise<Page> => ended(who, l
 const figure = (page: Page, name: string): string | undefined => figures(page, name)[0];
 
 beforeAll(async () => {
-  double = await StripeDouble.start({ secretKey: KEY });
-  tenant = await running.service.createTenant({ programType: 'PAYMENT_PROVIDER' });
   path = `/console/tenants/${tenant.alias}/live/payments`;
-});
-afterAll(async () => {
-  await double.stop();
 });
 
 const connecting = (more: Readonly<Record<string, string>> = {}): Promise<Page> =>

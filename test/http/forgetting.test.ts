@@ -1,25 +1,20 @@
-import { path, query, type ApiClient, type Json } from '../support/api-client.js';
-import { aPerson } from '../support/people.js';
+import { path, query } from '../support/api-client.js';
+import { aPerson, referralOf } from '../support/people.js';
 import {
   expectAnswer,
   outcome,
   personal,
   refusal,
   useSharedService,
-  type TestTenant,
   expectRefusal,
+  useTenant,
 } from '../support/running-service.js';
 import { userClient } from '../support/user-tokens.js';
-
-/** People are shown what is known of them, and are forgotten. */
+import { openOnce } from '../support/opened.js';
 
 const running = useSharedService();
-let tenant: TestTenant;
-let api: ApiClient;
-beforeAll(async () => {
-  tenant = await running.service.createTenant();
-  api = tenant.live;
-});
+const tenant = useTenant(running);
+const api = openOnce(() => tenant.live);
 
 const GONE = { status: 204, body: undefined };
 const NO_USER = refusal(404, 'USER_NOT_FOUND', 'RS042');
@@ -45,9 +40,6 @@ const userPath = ({ accountId, id }: Pick<Person, 'accountId' | 'id'>): string =
   `/account${path(accountId)}/user${path(id)}`;
 const remove = (to: string, parameters: Readonly<Record<string, string>> = {}) =>
   api.call('DELETE', `/open${to}${query(parameters)}`);
-const referralOf = async ({ accountId }: Pick<Person, 'accountId'>) =>
-  (await api.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: accountId })}`))
-    .body.referrals[0];
 const balancesOf = async ({ accountId }: Person) =>
   (await api.get(`/reward/balance${query({ accountId })}`)).body;
 
@@ -103,7 +95,7 @@ test('the record of a person is complete, and each read of it is recorded', asyn
     lastSeenIPLocation: null,
     firstSeenUserAgent: null,
     lastSeenUserAgent: null,
-    referredByReferral: await referralOf(bob),
+    referredByReferral: await referralOf(api, bob.accountId),
     rewards: {
       totalCount: 1,
       data: (await api.get(`/reward${query({ accountId: bob.accountId })}`)).body,
@@ -113,7 +105,7 @@ test('the record of a person is complete, and each read of it is recorded', asyn
   });
   expect((await api.get(`${userPath(ann)}/pii`)).body).toMatchObject({
     referredByReferral: null,
-    referrals: { totalCount: 1, data: [await referralOf(bob)] },
+    referrals: { totalCount: 1, data: [await referralOf(api, bob.accountId)] },
   });
   expect(outcome(await api.get(`${userPath({ ...bob, id: 'missing' })}/pii`))).toStrictEqual(
     NO_USER,

@@ -1,14 +1,12 @@
 import { eventually } from '../support/embedded.js';
 import { basic } from '../support/api-client.js';
 import { makeOperators, useSharedService } from '../support/running-service.js';
+import { openOnce } from '../support/opened.js';
 
 const running = useSharedService();
-let keys: Readonly<Record<'fay' | 'sam' | 'vic', string>>;
-
-beforeAll(async () => {
-  const roles = { fay: ['finance'], sam: ['support'], vic: ['viewer'] } as const;
-  keys = await makeOperators(running.stores, roles);
-});
+const keys = openOnce(() =>
+  makeOperators(running.stores, { fay: ['finance'], sam: ['support'], vic: ['viewer'] }),
+);
 
 interface Sent {
   readonly as?: 'fay' | 'sam' | 'vic';

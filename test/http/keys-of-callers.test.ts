@@ -1,23 +1,17 @@
-import pg from 'pg';
 import type { Answer, ApiClient, Json } from '../support/api-client.js';
 import {
   outcome,
   personal,
   refusal,
   useSharedService,
-  type TestTenant,
+  useTenant,
 } from '../support/running-service.js';
 import { userClient } from '../support/user-tokens.js';
+import { useSql } from '../support/database.js';
 
 const running = useSharedService();
-let tenant: TestTenant;
-let sql: pg.Client;
-beforeAll(async () => {
-  tenant = await running.service.createTenant();
-  sql = new pg.Client(running.stores.databaseUrl);
-  await sql.connect();
-});
-afterAll(() => sql.end());
+const tenant = useTenant(running);
+const sql = useSql(() => running.stores.databaseUrl);
 
 interface Person {
   readonly accountId: string;
@@ -54,27 +48,25 @@ test('a user who was deleted and exists again has the keys of before', async () 
   expect([again.status, replayed(again), again.body['userId']]).toEqual([200, 'true', null]);
 });
 
-describe('fields that a write token may not write', () => {
-  test('leave the key free', async () => {
-    const { at, own, firstName } = await person();
-    const key = personal('order');
-    expect(outcome(await own.put(at, { firstName: 'Eve' }, { key }))).toEqual(NOT_ALLOWED);
-    const allowed = await own.put(at, { firstName }, { key });
-    expect([allowed.status, replayed(allowed)]).toEqual([200, null]);
-  });
+test('fields that a write token may not write leave the key free', async () => {
+  const { at, own, firstName } = await person();
+  const key = personal('order');
+  expect(outcome(await own.put(at, { firstName: 'Eve' }, { key }))).toEqual(NOT_ALLOWED);
+  const allowed = await own.put(at, { firstName }, { key });
+  expect([allowed.status, replayed(allowed)]).toEqual([200, null]);
+});
 
-  test('are refused before a kept answer, whichever token of the user it was for', async () => {
-    const { accountId, id, at, own, firstName } = await person();
-    const other = userClient(tenant, accountId, id, { lastName: 'Lee' });
-    const key = personal('order');
-    const first = await own.put(at, { firstName }, { key });
-    expect(first.status).toBe(200);
-    await tenant.live.put(at, { firstName: personal('Bea') });
-    expect(outcome(await other.put(at, { firstName }, { key }))).toEqual(NOT_ALLOWED);
-    // Nor from the log.
-    await sql.query('delete from ledger.idempotency_keys');
-    expect(outcome(await other.put(at, { firstName }, { key }))).toEqual(NOT_ALLOWED);
-    const again = await own.put(at, { firstName }, { key });
-    expect([outcome(again), replayed(again)]).toEqual([outcome(first), 'true']);
-  });
+test('fields that a write token may not write are refused before a kept answer, whichever token of the user it was for', async () => {
+  const { accountId, id, at, own, firstName } = await person();
+  const other = userClient(tenant, accountId, id, { lastName: 'Lee' });
+  const key = personal('order');
+  const first = await own.put(at, { firstName }, { key });
+  expect(first.status).toBe(200);
+  await tenant.live.put(at, { firstName: personal('Bea') });
+  expect(outcome(await other.put(at, { firstName }, { key }))).toEqual(NOT_ALLOWED);
+  // Nor from the log.
+  await sql.query('delete from ledger.idempotency_keys');
+  expect(outcome(await other.put(at, { firstName }, { key }))).toEqual(NOT_ALLOWED);
+  const again = await own.put(at, { firstName }, { key });
+  expect([outcome(again), replayed(again)]).toEqual([outcome(first), 'true']);
 });

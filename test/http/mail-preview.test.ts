@@ -1,40 +1,28 @@
 import { MAIL_TYPES } from '../../src/themes/theme-instance.js';
 import { FOREIGN_THEME } from '../themes/foreign-theme.js';
 import { MailServer } from '../mails/support/mail-server.js';
-import { basic, query, type ApiClient } from '../support/api-client.js';
+import { basic, query } from '../support/api-client.js';
 import {
   personal,
-  startWithStores,
-  type TestTenant,
+  useService,
   expectAnswer,
   expectRefusal,
+  useTenant,
 } from '../support/running-service.js';
+import { openOnce, openForEach } from '../support/opened.js';
 
 /**
  * Previews of mails, shown and sent to a real SMTP server. Over 5 s: a service of its own, with
  * that server.
  */
 
-let server: MailServer;
-let running: Awaited<ReturnType<typeof startWithStores>>;
-let tenant: TestTenant;
-let api: ApiClient;
-
-beforeAll(async () => {
-  server = await MailServer.start();
-  running = await startWithStores({
-    SMTP_URL: `smtp://127.0.0.1:${server.port}`,
-    MAIL_FROM: 'refer@ledger.example',
-  });
-});
-beforeEach(async () => {
-  tenant = await running.service.createTenant();
-  api = tenant.live;
-});
-afterAll(async () => {
-  await running.end();
-  await server.stop();
-});
+const server = openOnce(() => MailServer.start(), 'stop');
+const running = useService(() => ({
+  SMTP_URL: `smtp://127.0.0.1:${server.port}`,
+  MAIL_FROM: 'refer@ledger.example',
+}));
+const tenant = useTenant(running, { each: true });
+const api = openForEach(() => tenant.live);
 jest.setTimeout(180_000);
 
 const at = (type: string, parameters = {}): string =>

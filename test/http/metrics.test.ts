@@ -4,20 +4,14 @@ import { join } from 'node:path';
 import { metricsIn, readAlerts, readDashboard } from '../support/monitoring-files.js';
 import { eventually } from '../support/embedded.js';
 import { parseMetrics, type Metrics } from '../support/metrics-text.js';
-import { startWithStores, personal, type RunningService } from '../support/running-service.js';
+import { useService, personal } from '../support/running-service.js';
 
 /* Over 5 s: a service of its own, whose followers all have to lead. */
 
 const root = join(__dirname, '..', '..');
 const FOLLOWERS = [...PROJECTION_NAMES, 'chain', 'policies', 'webhooks'].sort();
 
-let running: RunningService;
-let end: () => Promise<void>;
-
-beforeAll(async () => {
-  ({ service: running, end } = await startWithStores({ DATABASE_CONNECTIONS_MAX: '23' }));
-});
-afterAll(() => end());
+const { service: running } = useService(() => ({ DATABASE_CONNECTIONS_MAX: '23' }));
 
 const scrape = async (): Promise<Metrics> => {
   const answer = await fetch(`${running.origin}/metrics`);

@@ -2,14 +2,9 @@ import { connect } from 'node:net';
 import { loadConfig } from '../../src/config/config.js';
 import { startService } from '../../src/process/service.js';
 import { pino } from 'pino';
+import { useService, useTenant } from '../support/running-service.js';
 import { basic } from '../support/api-client.js';
 import { sendRaw } from '../support/raw-http.js';
-import {
-  createStores,
-  RunningService,
-  type TestStores,
-  type TestTenant,
-} from '../support/running-service.js';
 
 /* Over 5 s: a service of its own, with two listeners. */
 
@@ -17,24 +12,14 @@ const OPERATIONS_ONLY = ['/health/ready', '/metrics'];
 const OF_OPERATORS = ['/operations/projections', '/console', '/console/sign-in'];
 const BOTH = ['/health/live', '/docs', '/docs/start.js', '/docs/reference.css', '/openapi.json'];
 
-let stores: TestStores;
-let running: RunningService;
-let tenant: TestTenant;
+const { service: running, stores } = useService(() => ({
+  OPERATIONS_PORT: '0',
+  CONNECTIONS_MAX: '16',
+}));
+const tenant = useTenant({ service: running });
 let operations: string;
-
-beforeAll(async () => {
-  stores = await createStores();
-  running = await RunningService.start(stores, { OPERATIONS_PORT: '0', CONNECTIONS_MAX: '16' });
+beforeAll(() => {
   operations = running.service.operationsUrl!;
-  tenant = await running.createTenant();
-});
-
-afterAll(async () => {
-  try {
-    await running.stop();
-  } finally {
-    await stores.remove();
-  }
 });
 
 const statusOf = async (url: string, init?: RequestInit): Promise<number> =>
@@ -42,93 +27,91 @@ const statusOf = async (url: string, init?: RequestInit): Promise<number> =>
 
 const ready = async (): Promise<number> => statusOf(`${operations}/health/ready`);
 
-describe('with OPERATIONS_PORT', () => {
-  it('operators, health, metrics and docs are answered there, and nothing else', async () => {
-    for (const path of OF_OPERATORS) {
-      expect([path, await statusOf(running.origin + path)]).toEqual([path, 404]);
-      expect([path, await statusOf(operations + path)]).not.toEqual([path, 404]);
-    }
-    for (const path of [...BOTH, '/metrics', '/metrics/', '/health/ready?x=1'])
-      expect([path, await statusOf(operations + path)]).toEqual([path, 200]);
-    const key = { headers: { authorization: basic(`:${tenant.liveKey}`) } };
-    const ledger = `/api/v1/${tenant.alias}/account/a`;
-    expect(await statusOf(running.origin + ledger, key)).toBe(404);
-    for (const path of [ledger, '/.well-known/jwks.json', `/s/${tenant.alias}/CODE`, '/nowhere']) {
-      const answer = await fetch(operations + path, key);
-      expect([path, answer.status, await answer.json()]).toMatchObject([
+it('operators, health, metrics and docs are answered on OPERATIONS_PORT, and nothing else', async () => {
+  for (const path of OF_OPERATORS) {
+    expect([path, await statusOf(running.origin + path)]).toEqual([path, 404]);
+    expect([path, await statusOf(operations + path)]).not.toEqual([path, 404]);
+  }
+  for (const path of [...BOTH, '/metrics', '/metrics/', '/health/ready?x=1'])
+    expect([path, await statusOf(operations + path)]).toEqual([path, 200]);
+  const key = { headers: { authorization: basic(`:${tenant.liveKey}`) } };
+  const ledger = `/api/v1/${tenant.alias}/account/a`;
+  expect(await statusOf(running.origin + ledger, key)).toBe(404);
+  for (const path of [ledger, '/.well-known/jwks.json', `/s/${tenant.alias}/CODE`, '/nowhere']) {
+    const answer = await fetch(operations + path, key);
+    expect([path, answer.status, await answer.json()]).toMatchObject([
+      path,
+      404,
+      { apiErrorCode: 'NOT_FOUND' },
+    ]);
+  }
+  // Neither the methods of a route nor its preflight say that there is one.
+  const preflight = { method: 'OPTIONS', headers: { origin: 'https://shop.example' } };
+  const open = `/api/v1/${tenant.alias}/open/user`;
+  expect(await statusOf(running.origin + open, preflight)).toBe(204);
+  expect(await statusOf(operations + open, preflight)).toBe(404);
+  expect(await statusOf(operations + ledger, { method: 'PATCH' })).toBe(404);
+  expect(await statusOf(`${operations}/metrics`, { method: 'POST' })).toBe(405);
+});
+
+it('of these routes the public listener answers whether the process lives, and the docs', async () => {
+  for (const path of BOTH)
+    expect([path, await statusOf(running.origin + path)]).toEqual([path, 200]);
+  for (const path of [...OPERATIONS_ONLY, '/metrics/', '/%6detrics', '/health/%72eady'])
+    for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS'])
+      expect([method, path, await statusOf(running.origin + path, { method })]).toEqual([
+        method,
         path,
         404,
-        { apiErrorCode: 'NOT_FOUND' },
       ]);
+});
+
+it('connections of OPERATIONS_PORT take no place of the public ones', async () => {
+  const { port, hostname } = new URL(running.origin);
+  const taken = async (): Promise<readonly number[]> => {
+    const answer = await fetch(`${operations}/metrics`, { headers: { connection: 'close' } });
+    const lines = (await answer.text()).split('\n');
+    const sumOf = (name: string): number =>
+      lines
+        .filter((line) => line.startsWith(name) && /[ {]/.test(line.charAt(name.length)))
+        .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+    return [sumOf('http_connections'), sumOf('http_connections_ended_total')];
+  };
+  const crowd = Array.from({ length: 16 }, () => connect(Number(port), hostname));
+  for (const socket of crowd) socket.on('error', () => undefined);
+  try {
+    // Connections of the tests before may be ended for the crowd.
+    let before = await taken();
+    for (let same = 0; same < 3 || before[0]! < 16;) {
+      const next = await taken();
+      same = String(next) === String(before) ? same + 1 : 0;
+      before = next;
     }
-    // Neither the methods of a route nor its preflight say that there is one.
-    const preflight = { method: 'OPTIONS', headers: { origin: 'https://shop.example' } };
-    const open = `/api/v1/${tenant.alias}/open/user`;
-    expect(await statusOf(running.origin + open, preflight)).toBe(204);
-    expect(await statusOf(operations + open, preflight)).toBe(404);
-    expect(await statusOf(operations + ledger, { method: 'PATCH' })).toBe(404);
-    expect(await statusOf(`${operations}/metrics`, { method: 'POST' })).toBe(405);
-  });
+    for (let i = 0; i < 5; i += 1) expect((await taken())[0]).toBeLessThanOrEqual(16);
+  } finally {
+    for (const socket of crowd) socket.destroy();
+  }
+});
 
-  it('of them the public listener answers whether the process lives, and the docs', async () => {
-    for (const path of BOTH)
-      expect([path, await statusOf(running.origin + path)]).toEqual([path, 200]);
-    for (const path of [...OPERATIONS_ONLY, '/metrics/', '/%6detrics', '/health/%72eady'])
-      for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS'])
-        expect([method, path, await statusOf(running.origin + path, { method })]).toEqual([
-          method,
-          path,
-          404,
-        ]);
-  });
+it('messages that are no HTTP are answered on OPERATIONS_PORT as on the public one', async () => {
+  const [answer] = await sendRaw(Number(new URL(operations).port), 'hello\r\n\r\n');
+  expect(answer).toMatchObject({ status: 400, json: { apiErrorCode: 'BAD_REQUEST' } });
+});
 
-  it('its connections take no place of the public ones', async () => {
-    const { port, hostname } = new URL(running.origin);
-    const taken = async (): Promise<readonly number[]> => {
-      const answer = await fetch(`${operations}/metrics`, { headers: { connection: 'close' } });
-      const lines = (await answer.text()).split('\n');
-      const sumOf = (name: string): number =>
-        lines
-          .filter((line) => line.startsWith(name) && /[ {]/.test(line.charAt(name.length)))
-          .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
-      return [sumOf('http_connections'), sumOf('http_connections_ended_total')];
-    };
-    const crowd = Array.from({ length: 16 }, () => connect(Number(port), hostname));
-    for (const socket of crowd) socket.on('error', () => undefined);
-    try {
-      // Connections of the tests before may be ended for the crowd.
-      let before = await taken();
-      for (let same = 0; same < 3 || before[0]! < 16;) {
-        const next = await taken();
-        same = String(next) === String(before) ? same + 1 : 0;
-        before = next;
-      }
-      for (let i = 0; i < 5; i += 1) expect((await taken())[0]).toBeLessThanOrEqual(16);
-    } finally {
-      for (const socket of crowd) socket.destroy();
-    }
+it('a port that is taken ends the start in an error, and leaves nothing open', async () => {
+  const starting = startService({
+    config: loadConfig({
+      DATABASE_URL: stores.databaseUrl,
+      MASTER_KEY_FILE: stores.masterKeyFile,
+      DATABASE_CONNECTIONS_MAX: '23',
+      PORT: '0',
+      OPERATIONS_PORT: new URL(operations).port,
+    }),
+    logger: pino({ level: 'silent' }),
+    version: '0.0.0',
   });
-
-  it('messages that are no HTTP are answered there as on the public one', async () => {
-    const [answer] = await sendRaw(Number(new URL(operations).port), 'hello\r\n\r\n');
-    expect(answer).toMatchObject({ status: 400, json: { apiErrorCode: 'BAD_REQUEST' } });
-  });
-
-  it('a port that is taken ends the start in an error, and leaves nothing open', async () => {
-    const starting = startService({
-      config: loadConfig({
-        DATABASE_URL: stores.databaseUrl,
-        MASTER_KEY_FILE: stores.masterKeyFile,
-        DATABASE_CONNECTIONS_MAX: '23',
-        PORT: '0',
-        OPERATIONS_PORT: new URL(operations).port,
-      }),
-      logger: pino({ level: 'silent' }),
-      version: '0.0.0',
-    });
-    await expect(starting).rejects.toThrow(/EADDRINUSE/);
-    expect(await ready()).toBe(200);
-  });
+  await expect(starting).rejects.toThrow(/EADDRINUSE/);
+  expect(await ready()).toBe(200);
 });
 
 test('every answer carries Request-Id, nosniff, and no-store unless it is a page of the docs', async () => {

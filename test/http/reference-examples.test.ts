@@ -15,7 +15,8 @@ import { useFolder } from '../support/folder.js';
 import { basic } from '../support/api-client.js';
 import { pollPause } from '../support/poll-pause.js';
 import { recordedOperations } from '../support/recorded-operations.js';
-import { startWithStores, type TestTenant } from '../support/running-service.js';
+import { useService, useTenant } from '../support/running-service.js';
+import { openOnce } from '../support/opened.js';
 
 /**
  * The story of a referral through every operation: an example may use what came before it. Over
@@ -62,29 +63,25 @@ const frank = newOperatorKey('frank', ['finance', 'support', 'viewer']);
 const grace = newOperatorKey('grace', ['finance', 'support']);
 
 const folder = useFolder();
-let double: StripeDouble;
-let running: Awaited<ReturnType<typeof startWithStores>>;
-let tenant: TestTenant;
+const double = openOnce(
+  () => StripeDouble.start({ secretKey: 'sk_test_0000000000000000' }),
+  'stop',
+);
+const operators = join(folder, 'operators.json');
+beforeAll(() => writeFile(operators, JSON.stringify([frank.entry, grace.entry]), { mode: 0o600 }));
+const running = useService(() => ({
+  OPERATORS_FILE: operators,
+  WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+}));
+const tenant = useTenant(running, { alias: 'demo' });
 let texts: ReadonlyMap<string, OperationText>;
 /** Values that the service made, by those of the examples. */
 const made = new Map<string, string>();
 
 beforeAll(async () => {
-  const operators = join(folder, 'operators.json');
-  await writeFile(operators, JSON.stringify([frank.entry, grace.entry]), { mode: 0o600 });
-  double = await StripeDouble.start({ secretKey: 'sk_test_0000000000000000' });
-  running = await startWithStores({
-    OPERATORS_FILE: operators,
-    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-  });
-  tenant = await running.service.createTenant({ alias: 'demo' });
   await running.service.createTenant({ alias: 'shop', programType: 'PAYMENT_PROVIDER' });
   const { reference } = await readReference();
   texts = new Map(reference.tags.flatMap((tag) => tag.operations).map((text) => [text.id, text]));
-});
-afterAll(async () => {
-  await running.end();
-  await double.stop();
 });
 
 test('every operation, parameter and field has a text, and every text is about one', async () => {
@@ -153,7 +150,6 @@ test('the examples do what they say, in the order of the story', async () => {
   expect(problems).toEqual([]);
 }, 180_000);
 
-/** The operations of a tenant that have a route, each with its example. */
 async function operationsOfTenants() {
   const examples = new Map([...texts].map(([id, { route, request }]) => [route, { id, request }]));
   return (await allOperations()).flatMap(({ route, of, name, isRecorded }) => {

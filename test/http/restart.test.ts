@@ -1,30 +1,15 @@
-import {
-  freshNamespace,
-  startEventStore,
-  type EventStoreUnderTest,
-} from '../support/event-store.js';
+import { freshNamespace, startEventStore } from '../support/event-store.js';
 import { path, query, type Json } from '../support/api-client.js';
-import {
-  createStores,
-  outcome,
-  personal,
-  RunningService,
-  type TestStores,
-} from '../support/running-service.js';
+import { createStores, outcome, personal, RunningService } from '../support/running-service.js';
+import { openOnce } from '../support/opened.js';
 
 /** The service restarts on EventStoreDB, also on a real one (`npm run test:eventstoredb`). */
 
-let store: EventStoreUnderTest;
-let stores: TestStores;
+const store = openOnce(startEventStore, 'stop');
+const stores = openOnce(createStores, 'remove');
 let environment: Readonly<Record<string, string>>;
 beforeAll(async () => {
-  store = await startEventStore();
-  stores = await createStores();
   environment = { EVENT_STORE_URL: store.url, EVENT_STORE_NAMESPACE: freshNamespace() };
-});
-afterAll(async () => {
-  await stores.remove();
-  await store.stop();
 });
 
 test('a restart loses nothing, repeats nothing, and continues', async () => {

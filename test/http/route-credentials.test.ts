@@ -3,8 +3,8 @@ import { OPERATOR_ROUTES } from '../support/operator-routes.js';
 import {
   errorBody,
   useSharedService,
-  type RunningService,
   type TestTenant,
+  useTenant,
 } from '../support/running-service.js';
 import { basic } from '../support/api-client.js';
 import { token } from '../support/user-tokens.js';
@@ -166,7 +166,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /docs/viewer.js': ['open', 200],
 };
 
-/** Fields of a request, by kind of credentials. */
 function fieldsOf(
   tenant: TestTenant,
   other: TestTenant,
@@ -203,16 +202,14 @@ function fieldsOf(
 }
 
 const running = useSharedService();
-let service: RunningService;
+const { service } = running;
 let tenants: Readonly<Record<'on' | 'off', TestTenant>>;
-let other: TestTenant;
+const other = useTenant(running);
 beforeAll(async () => {
-  ({ service } = running);
   tenants = {
     on: await service.createTenant(),
     off: await service.createTenant({ openEndpoints: false }),
   };
-  other = await service.createTenant();
   for (const tenant of Object.values(tenants)) {
     for (const client of [tenant.live, tenant.test]) {
       await client.post('/accountsync', { id: 'a', subscription: { status: 'TRIAL' } });

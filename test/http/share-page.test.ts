@@ -1,19 +1,8 @@
 import { path, type ApiClient } from '../support/api-client.js';
-import {
-  errorBody,
-  personal,
-  useSharedService,
-  type TestTenant,
-} from '../support/running-service.js';
-
-/** The page behind a share link, as browsers get it. */
+import { errorBody, personal, useSharedService, useTenant } from '../support/running-service.js';
 
 const running = useSharedService();
-let tenant: TestTenant;
-beforeAll(async () => {
-  tenant = await running.service.createTenant();
-});
-
+const tenant = useTenant(running);
 interface Received {
   readonly status: number;
   readonly headers: Headers;
@@ -46,7 +35,6 @@ async function ann(of: ApiClient = tenant.live, firstName = personal('Ann')) {
   return { code, firstName, user, blocked: user.replace('/open', ''), ...shareLinks };
 }
 
-/** The page of an unknown code. */
 const nothing = (init: RequestInit = {}) => get(at('NOBODYHASIT'), init);
 async function isNothing(received: Received, init: RequestInit = {}): Promise<void> {
   const { status, text, headers } = received;
@@ -126,53 +114,44 @@ test('a code may be spelled test', async () => {
   expect(headingOf(await get(at('test', tenant, 'test/')))).toBe(`${tested} gives you 10 % off`);
 });
 
-describe('nothing is shown, in the same bytes,', () => {
-  test('for unknown and impossible codes, and for tenants that do not exist', async () => {
-    for (const code of [
-      'x',
-      'a%2Fb',
-      'a%0d%0aSet-Cookie:x=1',
-      '%00',
-      '%E2%80%AE',
-      'x'.repeat(9000),
-    ])
-      await isNothing(await get(at(code)));
-    await isNothing(await get('/r/missing/X'));
-    const { status, headers } = await nothing();
-    expect([status, headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
-    expect(headers.get('cache-control')).toBe('no-store');
-    expect(headers.get('ratelimit')).toBeNull();
-    expect((await get(at('NOBODYHASIT'), { method: 'HEAD' })).status).toBe(404);
-    expect((await get(at('a/b/c'))).headers.get('content-type')).toMatch('json');
-    expect((await get(at('X'), { method: 'POST' })).status).toBe(405);
-  });
-
-  test('for a code whose owner is blocked, as long as the block lasts', async () => {
-    const { code, blocked } = await ann();
-    expect((await get(at(code))).status).toBe(200);
-    await tenant.live.post(`${blocked}/block`);
+test('nothing is shown, in the same bytes, for unknown and impossible codes, and for tenants that do not exist', async () => {
+  for (const code of ['x', 'a%2Fb', 'a%0d%0aSet-Cookie:x=1', '%00', '%E2%80%AE', 'x'.repeat(9000)])
     await isNothing(await get(at(code)));
-    await tenant.live.post(`${blocked}/unblock`);
-    expect((await get(at(code))).status).toBe(200);
-  });
+  await isNothing(await get('/r/missing/X'));
+  const { status, headers } = await nothing();
+  expect([status, headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(headers.get('ratelimit')).toBeNull();
+  expect((await get(at('NOBODYHASIT'), { method: 'HEAD' })).status).toBe(404);
+  expect((await get(at('a/b/c'))).headers.get('content-type')).toMatch('json');
+  expect((await get(at('X'), { method: 'POST' })).status).toBe(405);
+});
 
-  test('of a suspended tenant: 403, a page to browsers and JSON to programs', async () => {
-    const shop = await running.service.createTenant();
-    const { code } = await ann(shop.live);
-    const { tenantCommands } = running.service.service.core;
-    const by = { subject: '0a000000-0000-4000-8000-000000000006', value: 'Staff' };
-    await tenantCommands.execute(shop.alias, {
-      type: 'SuspendTenant',
-      reason: by,
-      by,
-      now: Date.now(),
-    });
-    const page = await get(at(code, shop), BROWSER);
-    expect([page.status, page.text]).toStrictEqual([403, (await nothing()).text]);
-    expect(page.headers.get('cache-control')).toBe('no-store');
-    const { status, text } = await get(at(code, shop));
-    expect([status, JSON.parse(text)]).toStrictEqual([403, errorBody(403, 'FORBIDDEN')]);
+test('nothing is shown, in the same bytes, for a code whose owner is blocked, as long as the block lasts', async () => {
+  const { code, blocked } = await ann();
+  expect((await get(at(code))).status).toBe(200);
+  await tenant.live.post(`${blocked}/block`);
+  await isNothing(await get(at(code)));
+  await tenant.live.post(`${blocked}/unblock`);
+  expect((await get(at(code))).status).toBe(200);
+});
+
+test('nothing is shown of a suspended tenant: 403, a page to browsers and JSON to programs', async () => {
+  const shop = await running.service.createTenant();
+  const { code } = await ann(shop.live);
+  const { tenantCommands } = running.service.service.core;
+  const by = { subject: '0a000000-0000-4000-8000-000000000006', value: 'Staff' };
+  await tenantCommands.execute(shop.alias, {
+    type: 'SuspendTenant',
+    reason: by,
+    by,
+    now: Date.now(),
   });
+  const page = await get(at(code, shop), BROWSER);
+  expect([page.status, page.text]).toStrictEqual([403, (await nothing()).text]);
+  expect(page.headers.get('cache-control')).toBe('no-store');
+  const { status, text } = await get(at(code, shop));
+  expect([status, JSON.parse(text)]).toStrictEqual([403, errorBody(403, 'FORBIDDEN')]);
 });
 
 test('pages and short links are counted together, per address', async () => {

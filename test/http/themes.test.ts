@@ -4,25 +4,20 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
 import { THEME_BYTES_MAX } from '../../src/domain/theme/theme.decider.js';
 import { themeRefused } from '../../src/http/themes/theme-refused.js';
-import type { ApiClient, Json } from '../support/api-client.js';
+import type { Json } from '../support/api-client.js';
 import {
   outcome,
   useSharedService,
-  type TestTenant,
   expectAnswer,
   expectRefusal,
+  useTenant,
 } from '../support/running-service.js';
-
-/** Theme variables over HTTP. */
+import { openForEach } from '../support/opened.js';
 
 const running = useSharedService();
-let tenant: TestTenant;
-let api: ApiClient;
+const tenant = useTenant(running, { each: true });
+const api = openForEach(() => tenant.live);
 
-beforeEach(async () => {
-  tenant = await running.service.createTenant();
-  api = tenant.live;
-});
 jest.setTimeout(180_000);
 
 const DEFAULT = '/theme/variables/instance';

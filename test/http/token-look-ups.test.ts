@@ -1,10 +1,7 @@
 import { useSharedService, expectRefusal } from '../support/running-service.js';
 import { token } from '../support/user-tokens.js';
 
-/**
- * Look-ups are counted inside the process, so this stands apart from the suites that run against
- * the compiled service too.
- */
+/** Look-ups are counted in the process: not for the compiled service. */
 const running = useSharedService();
 
 test('a refused token is verified again on the tenant as the log has it', async () => {

@@ -3,12 +3,7 @@ import { INVALID_SPANID } from '@opentelemetry/api';
 import { requestsTraces, startTracing } from '../../src/process/start-tracing.js';
 import { basic } from '../support/api-client.js';
 import { RecordedSpans, type RecordedSpan } from '../support/recorded-spans.js';
-import {
-  personal,
-  startWithStores,
-  type RunningService,
-  type TestTenant,
-} from '../support/running-service.js';
+import { personal, useService, useTenant } from '../support/running-service.js';
 import { JOBS } from '../../src/work-queue/jobs.js';
 import { wakeWork } from '../../src/work-queue/work-items.js';
 
@@ -16,17 +11,13 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
 
 let spans: RecordedSpans;
-let running: RunningService;
-let tenant: TestTenant;
-let end: () => Promise<void>;
+const { service: running } = useService();
+const tenant = useTenant({ service: running });
 
 beforeAll(async () => {
   spans = new RecordedSpans();
-  ({ service: running, end } = await startWithStores());
-  tenant = await running.createTenant();
 });
 afterAll(async () => {
-  await end();
   spans.end();
 });
 

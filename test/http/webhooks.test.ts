@@ -12,15 +12,14 @@ import { eventually } from '../support/embedded.js';
 import {
   personal,
   useSharedService,
-  type TestTenant,
   expectAnswer,
   expectRefusal,
+  useTenant,
 } from '../support/running-service.js';
-import {
-  startWebhookReceiver,
-  type ReceivedRequest,
-  type WebhookReceiver,
-} from '../support/webhook-receiver.js';
+import { startWebhookReceiver, type ReceivedRequest } from '../support/webhook-receiver.js';
+import { openOnce } from '../support/opened.js';
+import { OperationCalls } from '../../src/http/operations/operation-calls.js';
+import { deliveryDetails } from '../../src/operations/webhooks/delivery-request.js';
 
 /**
  * Webhooks from the routes to a receiver: subscriptions, deliveries, retries. Over 5 s: retries are
@@ -33,17 +32,9 @@ interface ReceivedEvent extends Json {
 }
 
 const running = useSharedService();
-let receiver: WebhookReceiver;
-let tenant: TestTenant;
+const tenant = useTenant(running, { each: true });
+const receiver = openOnce(startWebhookReceiver, 'stop');
 let made = 0;
-
-beforeAll(async () => {
-  receiver = await startWebhookReceiver();
-});
-beforeEach(async () => {
-  tenant = await running.service.createTenant();
-});
-afterAll(() => receiver.stop());
 jest.setTimeout(120_000);
 
 const aPath = (): string => `/hook-${(made += 1)}`;
@@ -66,55 +57,53 @@ async function subscribe(
 const aUser = (client = tenant.live): Promise<Person> =>
   aPerson(client, { firstName: personal('first'), email: `${personal('mail')}@example.com` });
 
-describe('a subscription', () => {
-  test('has a secret that is shown at the subscription, and the same URL is the same one', async () => {
-    const endpointUrl = receiver.url(aPath());
-    const first = await tenant.live.post('/subscription', { endpointUrl, name: 'crm' });
-    expectAnswer(first, 201, {
-      endpointUrl,
-      name: 'crm',
-      secret: expect.stringMatching(/^whsec_.{32}/) as unknown,
-    });
-    expect(first.headers.get('ledger-position')).toMatch(/./);
-    const again = await tenant.live.post('/subscription', { endpointUrl, name: null });
-    expectAnswer(again, 201, { endpointUrl, name: null });
-    expect((await tenant.live.get('/subscription')).body).toStrictEqual([
-      { endpointUrl, name: null },
-    ]);
-    expect((await tenant.test.get('/subscription/')).body).toStrictEqual([]);
+test('a subscription has a secret that is shown at the subscription, and the same URL is the same one', async () => {
+  const endpointUrl = receiver.url(aPath());
+  const first = await tenant.live.post('/subscription', { endpointUrl, name: 'crm' });
+  expectAnswer(first, 201, {
+    endpointUrl,
+    name: 'crm',
+    secret: expect.stringMatching(/^whsec_.{32}/) as unknown,
   });
+  expect(first.headers.get('ledger-position')).toMatch(/./);
+  const again = await tenant.live.post('/subscription', { endpointUrl, name: null });
+  expectAnswer(again, 201, { endpointUrl, name: null });
+  expect((await tenant.live.get('/subscription')).body).toStrictEqual([
+    { endpointUrl, name: null },
+  ]);
+  expect((await tenant.test.get('/subscription/')).body).toStrictEqual([]);
+});
 
-  test('ends, in its own mode alone, and is unknown then', async () => {
-    const { endpointUrl } = await subscribe(aPath());
-    await subscribe(aPath(), tenant.test);
-    expectRefusal(await tenant.test.call('DELETE', at(endpointUrl)), 404, 'SUBSCRIPTION_NOT_FOUND');
-    const key = 'ended once';
-    const ended = await tenant.live.call('DELETE', at(endpointUrl), undefined, { key });
-    expectAnswer(ended, 204, undefined);
-    const repeated = await tenant.live.call('DELETE', at(endpointUrl), undefined, { key });
-    expect([repeated.status, repeated.headers.get('idempotency-replayed')]).toEqual([204, 'true']);
-    expect((await tenant.live.get('/subscription')).body).toStrictEqual([]);
-    for (const again of [
-      await tenant.live.call('DELETE', at(endpointUrl, '/')),
-      await tenant.live.post(at(endpointUrl, '/test')),
-    ])
-      expectRefusal(again, 404, 'SUBSCRIPTION_NOT_FOUND');
-    expect((await tenant.test.get<Json[]>('/subscription')).body).toHaveLength(1);
-  });
+test('a subscription ends, in its own mode alone, and is unknown then', async () => {
+  const { endpointUrl } = await subscribe(aPath());
+  await subscribe(aPath(), tenant.test);
+  expectRefusal(await tenant.test.call('DELETE', at(endpointUrl)), 404, 'SUBSCRIPTION_NOT_FOUND');
+  const key = 'ended once';
+  const ended = await tenant.live.call('DELETE', at(endpointUrl), undefined, { key });
+  expectAnswer(ended, 204, undefined);
+  const repeated = await tenant.live.call('DELETE', at(endpointUrl), undefined, { key });
+  expect([repeated.status, repeated.headers.get('idempotency-replayed')]).toEqual([204, 'true']);
+  expect((await tenant.live.get('/subscription')).body).toStrictEqual([]);
+  for (const again of [
+    await tenant.live.call('DELETE', at(endpointUrl, '/')),
+    await tenant.live.post(at(endpointUrl, '/test')),
+  ])
+    expectRefusal(again, 404, 'SUBSCRIPTION_NOT_FOUND');
+  expect((await tenant.test.get<Json[]>('/subscription')).body).toHaveLength(1);
+});
 
-  test.each([
-    ['nope', 'BAD_REQUEST'],
-    [undefined, 'BAD_REQUEST'],
-    ['http://169.254.169.254/latest', 'ENDPOINT_NOT_ALLOWED'],
-  ])('to %s is refused: %s', async (endpointUrl, code) => {
-    expectRefusal(await tenant.live.post('/subscription', { endpointUrl }), 400, code);
-  });
+test.each([
+  ['nope', 'BAD_REQUEST'],
+  [undefined, 'BAD_REQUEST'],
+  ['http://169.254.169.254/latest', 'ENDPOINT_NOT_ALLOWED'],
+])('a subscription to %s is refused: %s', async (endpointUrl, code) => {
+  expectRefusal(await tenant.live.post('/subscription', { endpointUrl }), 400, code);
+});
 
-  test('of 2000 characters can be named in a path', async () => {
-    const endpointUrl = `${receiver.url(`/${'%20'.repeat(600)}`)}${'y'.repeat(100)}`;
-    await tenant.live.post('/subscription', { endpointUrl });
-    expect((await tenant.live.call('DELETE', at(endpointUrl))).status).toBe(204);
-  });
+test('a subscription of 2000 characters can be named in a path', async () => {
+  const endpointUrl = `${receiver.url(`/${'%20'.repeat(600)}`)}${'y'.repeat(100)}`;
+  await tenant.live.post('/subscription', { endpointUrl });
+  expect((await tenant.live.call('DELETE', at(endpointUrl))).status).toBe(204);
 });
 
 test('events arrive signed, with the same bytes at every endpoint, from the subscription on', async () => {
@@ -305,4 +294,34 @@ test('another name does not reset a failing endpoint', async () => {
       ).rowCount === 1,
   );
   expect(await state()).toBe('FAILING');
+});
+
+test('a delivery shows the body that was sent, its headers without signatures, and the answer', async () => {
+  const tenant = await running.service.createTenant();
+  const { core } = running.service.service;
+  const scope = { tenant: tenant.alias, mode: 'live' } as const;
+  await tenant.live.post('/subscription', { endpointUrl: receiver.url('/shown'), name: 'shop' });
+
+  const ann = await aPerson(tenant.live, { firstName: 'Ann' });
+  const created = await receiver.requests('/shown', 2);
+  const sent = created.find(({ body }) => String(body).includes('"type":"user.created"'));
+  const listed = await showDeliveries(core, scope, { type: 'user.created', limit: 5 });
+  const [delivery] = listed;
+  if (delivery === undefined) throw new Error('no delivery is listed');
+
+  const calls = running.service.service.app.get(OperationCalls);
+  const details = () =>
+    deliveryDetails(core, scope, { id: delivery.id, publicUrl: calls.payments.publicUrl });
+  const { request, attempts } = await details();
+  expect(request.body).toBe(String(sent?.body));
+  const headers = new Map(request.headers);
+  expect(headers.get('webhook-id')).toBe(sent?.headers['webhook-id']);
+  expect(headers.get('webhook-signature')).toBe('v1,•••');
+  expect([...headers.keys()].map((name) => name.toLowerCase())).toEqual(
+    Object.keys(sent?.headers ?? {}).filter((name) => headers.has(name) || /^x-hook/i.test(name)),
+  );
+  expect(attempts).toMatchObject([{ status: 200 }]);
+
+  await tenant.live.call('DELETE', `/open${ann.at}`);
+  expect((await details()).request).toMatchObject({ body: null, missing: 'person forgotten' });
 });

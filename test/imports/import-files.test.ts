@@ -4,7 +4,6 @@ import type { ImportKind } from '../../src/imports/rows/import-rows.js';
 interface Given {
   readonly kind?: ImportKind;
   readonly map?: Readonly<Record<string, string>>;
-  /** Bytes of a piece. */
   readonly piece?: number;
 }
 
@@ -29,7 +28,6 @@ const valuesOf = async (content: string, given: Given = {}) =>
     'values' in row ? row.values : row.reason,
   );
 
-/** Why the file is refused. */
 const faultOf = (content: string | Buffer, given: Given = {}): Promise<string> =>
   read(content, given).then(
     () => 'it was read',

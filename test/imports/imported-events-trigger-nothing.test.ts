@@ -5,8 +5,6 @@ import { POLICIES } from '../../src/policies/policies.js';
 import { announcedBy } from '../../src/webhooks/payloads/announced.js';
 import { EVENT_EXAMPLES } from '../event-log/support/event-examples.js';
 
-/** Imported events, in every policy and in every announcement. */
-
 const NOW = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
 const MARKS = { ref: 'row', row: { subject: 'a', value: null }, at: NOW };

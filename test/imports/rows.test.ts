@@ -7,20 +7,17 @@ import { openRowImport } from '../../src/imports/rows/open-row-import.js';
 import { query, type Json } from '../support/api-client.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { reconcileLedger, replayLedger, statementOfAccount } from '../support/operations.js';
-import { useSharedService, type TestTenant } from '../support/running-service.js';
-
-/** Rows of an import, through the log to what a client and finance read. */
+import { useSharedService, useTenant } from '../support/running-service.js';
 
 const running = useSharedService();
+const tenant = useTenant(running, { each: true });
 const GIVEN = Date.UTC(2024, 0, 2);
 const ACTOR = { kind: 'cli', id: 'import-test' } as const;
 let core: Core;
-let tenant: TestTenant;
 let scope: Scope;
 
 beforeEach(async () => {
   ({ core } = running.service.service);
-  tenant = await running.service.createTenant();
   scope = { tenant: tenant.alias, mode: 'live' };
 });
 

@@ -9,8 +9,10 @@ import {
   erasureRequested,
   rewardCancelled,
   accountCreditRedeemed,
+  aboutPush,
 } from '../support/account-events.js';
 import { ANN, BOB, entry, grantOf, rowOf } from './support/entries.js';
+import { openForEach } from '../support/opened.js';
 
 /** What each event and each date moves, as docs/ledger.md has it. */
 
@@ -23,7 +25,6 @@ const ADJUSTMENT: Adjustment = {
 class Book {
   readonly postings = new AccountPostings();
 
-  /** The rows that the newest of these events makes. */
   rowsOf(...events: readonly AccountEvent[]): readonly string[] {
     return events.map((event) => this.postings.post(entry(event)).map(rowOf)).at(-1) ?? [];
   }
@@ -37,36 +38,16 @@ class Book {
   }
 }
 
-let book: Book;
-beforeEach(() => {
-  book = new Book();
-});
+const book = openForEach(() => new Book());
 
 const now = grantOf('now');
 const later = grantOf('later', { dateScheduledFor: 5_000 });
 const takenFromMany = (amount: number, over: object = {}) =>
   accountCreditRedeemed(amount, { at: 6_000, unit: 'Cents', ...over });
-const pushed = {
-  rewardId: 'now',
-  person: BOB.person,
-  rewardType: 'CREDIT',
-  unit: 'CENTS',
-  push: 1,
-} as const;
-const pushStarted: AccountEvent = {
-  type: 'RewardPushStarted',
-  at: 2_000,
-  ...pushed,
-  amount: 100,
-  body: personal(BOB.person, { calls: [], done: [] }),
-};
-const pushRefused: AccountEvent = {
-  type: 'RewardPushRefused',
-  at: 2_100,
-  ...pushed,
-  reason: 'no',
-  done: personal(BOB.person, []),
-};
+const body = personal(BOB.person, { calls: [], done: [] });
+const pushStarted = aboutPush('RewardPushStarted', now, { at: 2_000, amount: 100, body });
+const refusal = { reason: 'no', done: personal(BOB.person, []) };
+const pushRefused = aboutPush('RewardPushRefused', now, { at: 2_100, ...refusal });
 
 it.each<[string, readonly AccountEvent[], readonly string[]]>([
   ['credit that is given', [now], ['issued: programme → available 100']],

@@ -9,8 +9,6 @@ import {
 } from '../support/account-events.js';
 import { entry, grantOf } from './support/entries.js';
 
-/** The credit of all accounts over a period, from single postings. */
-
 const HOUR = 3_600_000;
 
 const sumsOf = (before: readonly Posting[], within: readonly Posting[]) => {

@@ -1,5 +1,4 @@
 // Over 5 s: properties over hundreds of histories of 50 commands each, each in a log of its own.
-import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import {
   AccountPostings,
@@ -20,6 +19,7 @@ import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { statementOfAccount } from '../support/operations.js';
 import { runs } from '../support/property-runs.js';
+import { encodedEvents } from '../support/encoded-events.js';
 
 /**
  * Statements of many random accounts, against a fold that knows nothing of postings: sums over
@@ -74,20 +74,11 @@ class Ledger {
   }
 
   private async append(events: readonly AccountEvent[]): Promise<void> {
-    const envelope = {
-      ...SCOPE,
-      correlationId: 'c',
-      causationId: 'c',
-      commandId: randomUUID(),
-      actor: { kind: 'api-key' as const, id: 'live-1' },
-      idempotency: null,
-    };
     const before = this.history.length;
-    const ids = events.map(() => randomUUID());
     await this.core.log.append(
       names.accountStream(SCOPE, names.accountRef(SCOPE, 'acme')),
       before === 0 ? 'no-stream' : BigInt(before - 1),
-      await this.core.codec.encode(events, envelope, ids),
+      await encodedEvents(this.core.codec, SCOPE, events),
     );
     for (const [index, event] of events.entries())
       this.history.push({ event, recordedAt: this.time, position: `m-${before + index + 1}` });

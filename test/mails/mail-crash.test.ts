@@ -13,8 +13,6 @@ import { ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { MailServer } from './support/mail-server.js';
 
-/** The real service is killed while a server has its mail, and has not answered. */
-
 const SCOPE: Scope = { tenant: 'shop', mode: 'live' };
 const WITHIN_MS = 120_000;
 

@@ -16,31 +16,15 @@ import { runHere } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
 import { done } from '../support/operations.js';
 import { parseMetrics } from '../support/metrics-text.js';
-import {
-  personal,
-  startWithStores,
-  type RunningService,
-  type TestStores,
-  type TestTenant,
-} from '../support/running-service.js';
+import { personal, useService, type TestTenant } from '../support/running-service.js';
 import { MailServer } from './support/mail-server.js';
+import { openOnce } from '../support/opened.js';
 
-let server: MailServer;
-let service: RunningService;
-let stores: TestStores;
-let end: () => Promise<void>;
-
-beforeAll(async () => {
-  server = await MailServer.start();
-  ({ service, stores, end } = await startWithStores({
-    SMTP_URL: `smtp://127.0.0.1:${server.port}`,
-    MAIL_FROM: 'refer@ledger.example',
-  }));
-});
-afterAll(async () => {
-  await end();
-  await server.stop();
-});
+const server = openOnce(() => MailServer.start(), 'stop');
+const { service, stores } = useService(() => ({
+  SMTP_URL: `smtp://127.0.0.1:${server.port}`,
+  MAIL_FROM: 'refer@ledger.example',
+}));
 
 async function cli(
   ...words: readonly string[]
@@ -81,7 +65,6 @@ const PLANNED = {
 
 const addressOf = (id: string): string => `${id}@mail.example`;
 
-/** A user, and its account when it is new. */
 async function user(
   { live }: Pick<TestTenant, 'live'>,
   id: string,

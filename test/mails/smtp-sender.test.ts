@@ -58,7 +58,6 @@ async function scripted(talk: (socket: Socket, line: string) => void, greeting =
   return (server.address() as AddressInfo).port;
 }
 
-/** Agrees to everything up to the mail's bytes. */
 const agreeing =
   (afterData: (socket: Socket) => void) =>
   (socket: Socket, line: string): void => {
@@ -144,37 +143,35 @@ it('a server that keeps talking ends with the whole time', async () => {
   });
 });
 
-describe('the address of a server', () => {
-  it('says how it is talked to', () => {
-    expect(parseSmtpUrl('smtp://mail.example')).toEqual({
-      host: 'mail.example',
-      port: 587,
-      secure: false,
-      requireTls: false,
-      login: undefined,
-    });
-    expect(parseSmtpUrl('smtps://u%40x:p%2F@mail.example/')).toMatchObject({
-      port: 465,
-      secure: true,
-      requireTls: true,
-      login: { user: 'u@x', password: 'p/' },
-    });
-    expect(parseSmtpUrl('smtp://u:p@127.0.0.1:25')).toMatchObject({ requireTls: false });
-    expect(parseSmtpUrl('smtp://[::1]:25?requireTLS=true')).toMatchObject({
-      host: '::1',
-      requireTls: true,
-    });
+it('the address of a server says how it is talked to', () => {
+  expect(parseSmtpUrl('smtp://mail.example')).toEqual({
+    host: 'mail.example',
+    port: 587,
+    secure: false,
+    requireTls: false,
+    login: undefined,
   });
+  expect(parseSmtpUrl('smtps://u%40x:p%2F@mail.example/')).toMatchObject({
+    port: 465,
+    secure: true,
+    requireTls: true,
+    login: { user: 'u@x', password: 'p/' },
+  });
+  expect(parseSmtpUrl('smtp://u:p@127.0.0.1:25')).toMatchObject({ requireTls: false });
+  expect(parseSmtpUrl('smtp://[::1]:25?requireTLS=true')).toMatchObject({
+    host: '::1',
+    requireTls: true,
+  });
+});
 
-  it('is refused without being quoted', () => {
-    for (const bad of [
-      'mail.example',
-      'http://mail.example',
-      'smtp://',
-      'smtp://h/path',
-      'smtp://u:%zz@h',
-      'smtp://h?x=1',
-    ])
-      expect(parseSmtpUrl(bad)).toMatch(/^must be the address of a mail server/);
-  });
+it('the address of a server is refused without being quoted', () => {
+  for (const bad of [
+    'mail.example',
+    'http://mail.example',
+    'smtp://',
+    'smtp://h/path',
+    'smtp://u:%zz@h',
+    'smtp://h?x=1',
+  ])
+    expect(parseSmtpUrl(bad)).toMatch(/^must be the address of a mail server/);
 });

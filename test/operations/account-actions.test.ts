@@ -14,16 +14,10 @@ import type { Operation } from '../../src/operations/registry/operation.js';
 import type { Decoded } from '../../src/event-log/codec.js';
 import { calledBy } from '../support/called-operations.js';
 import { aPerson, give, PAID, type Person } from '../support/people.js';
-import { useSharedService, type TestTenant } from '../support/running-service.js';
-
-/** Support's actions on an account, as the console calls them. */
+import { useSharedService, useTenant } from '../support/running-service.js';
 
 const running = useSharedService();
-let tenant: TestTenant;
-
-beforeAll(async () => {
-  tenant = await running.service.createTenant();
-});
+const tenant = useTenant(running);
 
 const scope = () => ({ tenant: tenant.alias, mode: 'live' as const });
 
@@ -32,7 +26,6 @@ const act = <T = unknown>(operation: Operation, request: object, key?: string): 
 
 const ofUser = ({ accountId, id }: Person) => ({ account: accountId, user: id });
 
-/** The account's events with their actors. */
 async function eventsOf({ accountId }: Person): Promise<readonly Decoded[]> {
   const { core } = running.service.service;
   const stream = core.names.accountStream(scope(), core.names.accountRef(scope(), accountId));
@@ -46,7 +39,6 @@ async function decoded(stream: string): Promise<readonly Decoded[]> {
   return core.codec.decodeAll(recorded);
 }
 
-/** What Activity reads. */
 async function recordedToday(): Promise<readonly OperationEvent[]> {
   const { core } = running.service.service;
   const day = new Date().toISOString().slice(0, 10);

@@ -23,6 +23,7 @@ import {
   rewardCancelled,
   rewardGranted,
 } from '../support/account-events.js';
+import { encodedEvents } from '../support/encoded-events.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { decide } from '../domain/support/decisions.js';
 import { historyWithErasure, playOut } from '../properties/support/account-histories.js';
@@ -35,16 +36,12 @@ const BOB = partyOf({ tenant, mode, stream, ...account }, 'bob');
 const granted = (rewardId: string, over: Parameters<typeof rewardGranted>[3] = {}) =>
   rewardGranted(rewardId, BOB, credit(100), { at: 1_000, ...over });
 
-/** The credit of an account with these events. */
 async function creditAt(clock: number, ...events: readonly AccountEvent[]) {
   const log = new InMemoryEventLog();
   const codec = new EventCodec(new InMemorySubjectKeys());
-  const actor = { kind: 'api-key', id: 'key' } as const;
-  const ids = { correlationId: 'c', causationId: 'c', commandId: 'c', idempotency: null };
-  const eventIds = events.map(() => randomUUID());
-  const envelope = { tenant, mode, actor, ...ids };
-  await log.append(stream, 'no-stream', await codec.encode(events, envelope, eventIds));
-  const end = { revision: BigInt(events.length - 1), eventId: eventIds.at(-1) ?? '', epoch: 0 };
+  const encoded = await encodedEvents(codec, { tenant, mode }, events);
+  await log.append(stream, 'no-stream', encoded);
+  const end = { revision: BigInt(events.length - 1), eventId: encoded.at(-1)?.id ?? '', epoch: 0 };
   return (await creditUpTo({ log, codec }, stream, end)).unitsAt(clock);
 }
 

@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { openStreams } from '../../src/command-handling/streams.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import type { DomainEvent } from '../../src/domain/events.js';
 import { EventCodec } from '../../src/event-log/codec.js';
+import type { EventLog, ExpectedRevision } from '../../src/event-log/event-log.js';
 import {
   accountHistory,
   EVENTS_SHOWN_MAX,
@@ -21,11 +22,10 @@ import {
   subscriptionChanged,
   userIdentified,
 } from '../support/account-events.js';
+import { encodedEvents } from '../support/encoded-events.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { done } from '../support/operations.js';
-
-/** The page of an account over a log in memory: its rewards, its timeline by kind, and why not. */
 
 const ACCOUNT = anAccount('acme');
 const BOB = partyOf(ACCOUNT, 'bob');
@@ -37,12 +37,15 @@ const codec = new EventCodec(new InMemorySubjectKeys());
 const log = new InMemoryEventLog(() => 5_000);
 const streams = openStreams(log, codec);
 
-async function append(stream: string, events: Parameters<EventCodec['encode']>[0]): Promise<void> {
-  const actor = { kind: 'api-key', id: 'key' } as const;
-  const ids = { correlationId: 'c', causationId: 'c', commandId: 'c', idempotency: null };
-  const eventIds = events.map(() => randomUUID());
-  const encoded = await codec.encode(events, { tenant, mode, actor, ...ids }, eventIds);
-  await log.append(stream, 'no-stream', encoded);
+const accountStream = names.accountStream(scope, names.accountRef(scope, accountId));
+
+async function append(
+  stream: string,
+  events: readonly DomainEvent[],
+  to: EventLog = log,
+  revision: ExpectedRevision = 'no-stream',
+): Promise<void> {
+  await to.append(stream, revision, await encodedEvents(codec, scope, events));
 }
 
 const whole = rewardGranted('whole', BOB, credit(100), { dateExpires: NOW - 1 });
@@ -63,7 +66,7 @@ beforeAll(async () => {
   const visits = Array.from({ length: VISITS }, (_, n): AccountEvent => {
     return subscriptionChanged({ status: n % 2 === 0 ? 'PAID' : 'FREE' });
   });
-  await append(names.accountStream(scope, names.accountRef(scope, accountId)), [
+  await append(accountStream, [
     accountOpened(ACCOUNT),
     userIdentified(ACCOUNT, 'bob', { firstName: 'Bob' }),
     whole,
@@ -80,10 +83,12 @@ beforeAll(async () => {
   ]);
 });
 
-async function shown(over: Partial<HistoryRequest> = {}) {
-  const core = { log, codec, names, streams } as unknown as Parameters<typeof accountHistory>[0];
+async function shown(over: Partial<HistoryRequest> = {}, of: EventLog = log, now = NOW) {
+  const core = { log: of, codec, names, streams } as unknown as Parameters<
+    typeof accountHistory
+  >[0];
   const request = { accountId, showsPersonal: true, ...over };
-  return done(await accountHistory(core, scope, request, NOW));
+  return done(await accountHistory(core, scope, request, now));
 }
 
 describe.each([
@@ -136,5 +141,39 @@ describe.each([
       before = page.olderBefore;
     }
     expect(revisions).toEqual([...Array(VISITS + 7).keys()].reverse().map(String));
+  });
+});
+
+describe('an account whose first events were recorded under a clock that was 40 days ahead', () => {
+  const DAY_MS = 86_400_000;
+  const TODAY = Date.parse('2026-10-01T12:00:00Z');
+  let clock: number;
+  const moved = new InMemoryEventLog(() => clock);
+
+  beforeAll(async () => {
+    const ahead = TODAY + 40 * DAY_MS;
+    const reward = rewardGranted('w1', BOB, credit(100), { at: ahead });
+    const user = userIdentified(ACCOUNT, 'bob', {}, ahead);
+    clock = ahead;
+    await append(accountStream, [accountOpened(ACCOUNT, { at: ahead }), user, reward], moved);
+    clock = TODAY - 1_000;
+    moved.acceptClock();
+    await append(accountStream, [creditRedeemed(reward, 'd1', 30, clock)], moved, 2n);
+  });
+
+  const shownAt = (asOf: string) => shown({ asOf }, moved, TODAY);
+
+  test('shows every event before the last one that counts by an earlier moment', async () => {
+    expect(await shownAt('2026-10-01')).toMatchObject({
+      isOpen: true,
+      people: [{ userId: 'bob' }],
+      eventCount: 4,
+      units: [{ available: 70, redeemed: 30 }],
+      later: 1,
+    });
+  });
+
+  test('does not exist before its first entry that counts', async () => {
+    expect(await shownAt('2026-09-30')).toMatchObject({ isOpen: false, eventCount: 0, later: 1 });
   });
 });

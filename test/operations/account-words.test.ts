@@ -33,8 +33,6 @@ import {
   rewardWithheld,
 } from '../support/account-events.js';
 
-/** Events, actors and withheld rewards in words: no database, no log. */
-
 const ACME = anAccount('acme');
 const JANA = partyOf(ACME, 'jana');
 const known: Known = {
@@ -158,42 +156,40 @@ test('every policy that sends commands has a name for people', () => {
   expect(unnamed.sort()).toEqual(silent);
 });
 
-describe('a reward that was not granted', () => {
-  const open = { users: Map([[JANA.person, {}]]), currencies: Map([['cents', 'EUR']]) };
-  const TERMS: GrantTerms = {
-    ...terms({ type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000, currency: 'USD' }),
-    limit: { total: 5, perDay: 1 },
-  };
-  const why = (reason: WithheldReason, known_?: GrantTerms, person = JANA.person) => {
-    const event = rewardWithheld({ reason, rule: REFERRER_RULE, person }) as Withheld;
-    return whyWithheld(event, known_, known, open as unknown as OpenAccount).sentence;
-  };
-  const START = 'Jana Frank did not get $10.00 for a referred friend:';
+const open = { users: Map([[JANA.person, {}]]), currencies: Map([['cents', 'EUR']]) };
+const TERMS: GrantTerms = {
+  ...terms({ type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000, currency: 'USD' }),
+  limit: { total: 5, perDay: 1 },
+};
+const why = (reason: WithheldReason, known_?: GrantTerms, person = JANA.person) => {
+  const event = rewardWithheld({ reason, rule: REFERRER_RULE, person }) as Withheld;
+  return whyWithheld(event, known_, known, open as unknown as OpenAccount).sentence;
+};
+const START = 'Jana Frank did not get $10.00 for a referred friend:';
 
-  test.each<[WithheldReason, string]>([
-    ['LIMIT_REACHED', 'the limit of the reward rule was reached (5 in total, 1 a day).'],
-    ['CURRENCY_DIFFERS', "the account's CENTS are in EUR, the reward is in USD."],
-    ['POOL_EMPTY', 'the pool of codes was empty.'],
-    ['SIDE_NOT_APPROVED', 'moderation had not approved the referral.'],
-    ['REFERRER_BLOCKED', 'the referrer was blocked.'],
-    ['REFERRER_GONE', 'the referrer had been forgotten.'],
-    ['REFERRAL_REFUNDED', 'the first invoice of the referral was refunded.'],
-    ['EVENT_REFUNDED', 'the event that earned it was refunded.'],
-    [
-      'AMOUNT_TOO_LARGE',
-      'the credit of the account would become too large (at most $90071992547409.91).',
-    ],
-  ])('by %s has a sentence with its amount', (reason, because) => {
-    expect(why(reason, TERMS)).toBe(`${START} ${because}`);
-  });
+test.each<[WithheldReason, string]>([
+  ['LIMIT_REACHED', 'the limit of the reward rule was reached (5 in total, 1 a day).'],
+  ['CURRENCY_DIFFERS', "the account's CENTS are in EUR, the reward is in USD."],
+  ['POOL_EMPTY', 'the pool of codes was empty.'],
+  ['SIDE_NOT_APPROVED', 'moderation had not approved the referral.'],
+  ['REFERRER_BLOCKED', 'the referrer was blocked.'],
+  ['REFERRER_GONE', 'the referrer had been forgotten.'],
+  ['REFERRAL_REFUNDED', 'the first invoice of the referral was refunded.'],
+  ['EVENT_REFUNDED', 'the event that earned it was refunded.'],
+  [
+    'AMOUNT_TOO_LARGE',
+    'the credit of the account would become too large (at most $90071992547409.91).',
+  ],
+])('a reward that was not granted by %s has a sentence with its amount', (reason, because) => {
+  expect(why(reason, TERMS)).toBe(`${START} ${because}`);
+});
 
-  test('has a sentence without amount where its terms are not known', () => {
-    expect(why('LIMIT_REACHED')).toBe(
-      'Jana Frank did not get the reward for a referred friend: the limit of the reward rule was reached.',
-    );
-  });
+test('a reward that was not granted has a sentence without amount where its terms are not known', () => {
+  expect(why('LIMIT_REACHED')).toBe(
+    'Jana Frank did not get the reward for a referred friend: the limit of the reward rule was reached.',
+  );
+});
 
-  test('of the referrer names no person of another account', () => {
-    expect(why('REFERRER_BLOCKED', TERMS, 'another')).toMatch(/^The referrer did not get/);
-  });
+test('a reward of the referrer that was not granted names no person of another account', () => {
+  expect(why('REFERRER_BLOCKED', TERMS, 'another')).toMatch(/^The referrer did not get/);
 });

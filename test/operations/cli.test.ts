@@ -8,8 +8,6 @@ import { eventually } from '../support/embedded.js';
 import { runHere, runShipped, type Ran } from '../support/command-line.js';
 import { personal, useService } from '../support/running-service.js';
 
-/** The command line next to a running service on the same stores. */
-
 const running = useService();
 const folder = useFolder();
 
@@ -307,58 +305,54 @@ test('privacy commands list erasures without names, scrub, and replay', async ()
   expect(err).toContain('rewrote vault.subject_keys');
 }, 60_000);
 
-describe('token sign', () => {
-  test('makes a token that the open endpoints accept, of either mode', async () => {
-    const { liveKey, liveSecret } = await running.service.createTenant({ alias: 'tokens' });
-    const call = async (token: string, init: RequestInit = {}) => {
-      const path = '/api/v1/tokens/open/account/a%3A1/user/u1';
-      return fetch(`${running.service.origin}${path}`, {
-        ...init,
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      });
-    };
-    const words = ['token', 'sign', 'tokens', '--account', 'a:1', '--user', 'u1'];
-    const writing = await cli(
-      ...words,
-      '--write',
-      'firstName=Ann',
-      'customFields={"plan":"x"}',
-      '--expires',
-      '5m',
-    );
-    expect(writing).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/) as unknown,
+test('token sign makes a token that the open endpoints accept, of either mode', async () => {
+  const { liveKey, liveSecret } = await running.service.createTenant({ alias: 'tokens' });
+  const call = async (token: string, init: RequestInit = {}) => {
+    const path = '/api/v1/tokens/open/account/a%3A1/user/u1';
+    return fetch(`${running.service.origin}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     });
-    const put = await call(writing.out.trim(), {
-      method: 'PUT',
-      body: JSON.stringify({ firstName: 'Ann', customFields: { plan: 'x' } }),
-    });
-    expect([put.status, await put.json()]).toMatchObject([
-      200,
-      { firstName: 'Ann', customFields: { plan: 'x' } },
-    ]);
-    const { token } = await json(...words, '--mode', 'test');
-    expect((await call(String(token))).status).toBe(404);
-    for (const secret of [liveKey, liveSecret]) expect(writing.out).not.toContain(secret);
+  };
+  const words = ['token', 'sign', 'tokens', '--account', 'a:1', '--user', 'u1'];
+  const writing = await cli(
+    ...words,
+    '--write',
+    'firstName=Ann',
+    'customFields={"plan":"x"}',
+    '--expires',
+    '5m',
+  );
+  expect(writing).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/) as unknown,
   });
+  const put = await call(writing.out.trim(), {
+    method: 'PUT',
+    body: JSON.stringify({ firstName: 'Ann', customFields: { plan: 'x' } }),
+  });
+  expect([put.status, await put.json()]).toMatchObject([
+    200,
+    { firstName: 'Ann', customFields: { plan: 'x' } },
+  ]);
+  const { token } = await json(...words, '--mode', 'test');
+  expect((await call(String(token))).status).toBe(404);
+  for (const secret of [liveKey, liveSecret]) expect(writing.out).not.toContain(secret);
+});
 
-  test('reports an error in one line', async () => {
-    await running.service.createTenant({ alias: 'signing' });
-    const sign = (...words: readonly string[]) => refused('token', 'sign', ...words);
-    expect(await sign('nowhere', '--account', 'a', '--user', 'u')).toBe(
-      'there is no tenant nowhere',
-    );
-    expect(
-      await sign('signing', '--account', 'a', '--user', 'u', '--write', 'shoeSize=5'),
-    ).toContain('"shoeSize" is no field');
-    expect(
-      await sign('signing', '--account', 'a', '--user', 'u', '--write', 'email=missing'),
-    ).toContain('email must be an e-mail address');
-    expect(await sign('signing', '--account', 'a', '--user', 'u', '--expires', '0')).toContain(
-      '--expires',
-    );
-  });
+test('token sign reports an error in one line', async () => {
+  await running.service.createTenant({ alias: 'signing' });
+  const sign = (...words: readonly string[]) => refused('token', 'sign', ...words);
+  expect(await sign('nowhere', '--account', 'a', '--user', 'u')).toBe('there is no tenant nowhere');
+  expect(await sign('signing', '--account', 'a', '--user', 'u', '--write', 'shoeSize=5')).toContain(
+    '"shoeSize" is no field',
+  );
+  expect(
+    await sign('signing', '--account', 'a', '--user', 'u', '--write', 'email=missing'),
+  ).toContain('email must be an e-mail address');
+  expect(await sign('signing', '--account', 'a', '--user', 'u', '--expires', '0')).toContain(
+    '--expires',
+  );
 });
 
 test('a tenant sets how people see its units, and what support may grant', async () => {

@@ -13,7 +13,6 @@ const examplesOf = async (): Promise<ReadonlyMap<string, readonly string[]>> =>
       .map(({ name, examples }) => [name, examples] as const),
   ]);
 
-/** Every command with the words that call it. */
 const callable = async (): Promise<ReadonlyMap<string, Command>> =>
   new Map(
     (await commandsFor()).commands.flatMap((group) =>

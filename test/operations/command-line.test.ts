@@ -3,8 +3,6 @@ import { withOpened } from '../../src/cli/command-line.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { adjustLedger, metaBy } from '../support/operations.js';
 
-/** Finished work of a command is not reported as a failure because of a later error. */
-
 const failing = () => Promise.reject(new Error('the database is away\nand more'));
 
 test('a store that cannot be closed after the work is noted, and the work has its result', async () => {

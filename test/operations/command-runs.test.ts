@@ -3,19 +3,16 @@ import { NotDone, notDone } from '../../src/operations/outcome.js';
 import { RecordedRuns, UNFINISHED_MAX, type RecordedRun } from '../../src/runs/recorded-runs.js';
 import { eventually } from '../support/embedded.js';
 import { runHere } from '../support/command-line.js';
-import { useService, type TestTenant } from '../support/running-service.js';
-
-/** Long commands are runs that the console and `/operations` show and stop. */
+import { useService, useTenant } from '../support/running-service.js';
+import { openOnce } from '../support/opened.js';
 
 const running = useService();
-let tenant: TestTenant;
-let runs: RecordedRuns;
+const tenant = useTenant(running);
+const runs = openOnce(() => new RecordedRuns(core().pool, core().answerSealer, 1));
 const core = () => running.service.service.core;
 
 beforeAll(async () => {
-  tenant = await running.service.createTenant();
   await tenant.live.post('/accountsync', { id: 'acme', subscription: { status: 'TRIAL' } });
-  runs = new RecordedRuns(core().pool, core().answerSealer, 1);
 });
 
 const cli = async (...words: readonly string[]): Promise<number> =>

@@ -4,16 +4,10 @@ import { unitsOfAccount } from '../../src/operations/ledger/known-unit.js';
 import { listProposals } from '../../src/operations/ledger/ledger-proposals.js';
 import { calledBy } from '../support/called-operations.js';
 import { aPerson, give, type Person } from '../support/people.js';
-import { useSharedService, type TestTenant } from '../support/running-service.js';
-
-/** What the forms of corrections show, and what becomes of forms that show old figures. */
+import { useSharedService, useTenant } from '../support/running-service.js';
 
 const running = useSharedService();
-let tenant: TestTenant;
-
-beforeAll(async () => {
-  tenant = await running.service.createTenant();
-});
+const tenant = useTenant(running);
 
 const scope = () => ({ tenant: tenant.alias, mode: 'live' as const });
 const core = () => running.service.service.core;

@@ -12,7 +12,6 @@ import type { BalanceSort } from '../../projections/reward-balances/list-queries
 import { REWARD_SORTS, type RewardFilters } from '../../projections/rewards/list-queries.js';
 import { USER_SORTS, USER_STATES, type UserFilters } from '../../projections/users/list-queries.js';
 import { SHOWN_REWARD_STATES } from '../../src/domain/account/rewards/shown-state.js';
-import type { CustomerReads } from '../../src/operations/customers/lists/customer-lists.js';
 import { schemaOf } from '../../src/projecting/identifiers.js';
 import {
   COUNTED_MAX,
@@ -21,22 +20,20 @@ import {
 } from '../../src/projecting/following/row-lists.js';
 import { accountOf, FORGOTTEN_USER, givenTenant, NOW, SCOPE } from './support/listed-tenant.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
+import { openOnce } from '../support/opened.js';
 
 /**
  * The lists of customers over a tenant of every state, compared with what the routes answer from
  * the same read models. test/domain/shown-reward-state.test.ts has the states of rewards.
  */
 
-let projected: ProjectedLedger;
-let reads: CustomerReads;
+const projected = openOnce(() => ProjectedLedger.open(), 'close');
+const reads = openOnce(() => projected.customers(() => NOW));
 
 beforeAll(async () => {
-  projected = await ProjectedLedger.open();
   projected.startRunner();
-  reads = projected.customers(() => NOW);
   await givenTenant(projected);
 });
-afterAll(() => projected.close());
 
 const ALL = { descending: true, limit: 1_000, offset: 0 };
 const LISTS = {

@@ -4,26 +4,25 @@ import {
   searchCustomers,
   type CustomerSearch,
 } from '../../src/operations/customers/search/search-customers.js';
+import { referralsMade } from '../../src/operations/accounts/account-referrals.js';
+import type { ShownPerson } from '../../src/operations/accounts/account-history.js';
 import type { Scope } from '../../src/domain/scope.js';
 import { schemaOf } from '../../src/projecting/identifiers.js';
 import { accountOpened, anAccount, userIdentified } from '../support/account-events.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
-import { givenTenant, SCOPE } from './support/listed-tenant.js';
+import { accountOf, givenTenant, NOW, SCOPE } from './support/listed-tenant.js';
+import { openOnce } from '../support/opened.js';
 
-/** The search over the tenant of the lists, and a second one with a user of the same name. */
-
-let projected: ProjectedLedger;
+const projected = openOnce(() => ProjectedLedger.open(), 'close');
 const OTHER = { tenant: 'other', mode: 'live' } as const;
 
 beforeAll(async () => {
-  projected = await ProjectedLedger.open();
   projected.startRunner();
   await givenTenant(projected);
   const twin = anAccount('twin', OTHER);
   const jana = { firstName: 'Jana', lastName: 'Frank' };
   await projected.given(twin, accountOpened(twin), userIdentified(twin, 'jana@twin', jana));
 });
-afterAll(() => projected.close());
 
 function search(text: string, over: Partial<CustomerSearch> = {}, ...scopes: readonly Scope[]) {
   const names = {
@@ -185,4 +184,48 @@ test('a forgotten person is not found, nor what was theirs', async () => {
 
 test('of nothing that was typed nothing is found', async () => {
   expect(await search('  ')).toEqual({ hits: [], total: 0, isAbout: false, only: null });
+});
+
+const made = (n: number, people: readonly Partial<ShownPerson>[] = [], showsPersonal = true) => {
+  const { accountRef } = accountOf(`account-${n}`);
+  const reads = projected.customers(() => NOW);
+  const of = { scope: SCOPE, accountRef };
+  return referralsMade(reads, of, people as ShownPerson[], showsPersonal);
+};
+
+test('the referrals that an account made are shown with the referred people, the newest first, and the reward for each', async () => {
+  const { rows, total, why } = await made(3);
+  expect(total).toBe(2);
+  expect(rows.map(({ referred, referrerRewardId }) => [referred.name, referrerRewardId])).toEqual([
+    ['bea Zed', 'reward-friend-3'],
+    ['Novák', null],
+  ]);
+  expect(why).toEqual([]);
+});
+
+test('referrals that an account made and that wait for moderation are shown as such', async () => {
+  const { why } = await made(2);
+  expect(why).toEqual([
+    {
+      at: expect.any(String) as string,
+      referralId: 'referral-3',
+      sentence: 'Bo has no reward for referring Jana Frank yet: the referral waits for moderation.',
+    },
+  ]);
+});
+
+test('referrals that an account made and that were denied show whether moderation denied them or the referrer was blocked', async () => {
+  expect((await made(10)).why.map(({ sentence }) => sentence)).toEqual([
+    'user-10 did not get a reward for referring user-11: moderation denied the referral.',
+  ]);
+  const blocked = { userId: 'user-10', blockedSince: new Date(3_000).toISOString() };
+  expect((await made(10, [blocked])).why.map(({ sentence }) => sentence)).toEqual([
+    'user-10 did not get a reward for referring user-11: the referrer was blocked.',
+  ]);
+});
+
+test('the referrals that an account made name no person without personal data', async () => {
+  const shown = JSON.stringify(await made(2, [], false));
+  expect(shown).not.toMatch(/Bo|Jana|user-|CODE/);
+  expect(shown).toContain('The referrer has no reward for referring a friend yet');
 });

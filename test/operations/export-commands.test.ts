@@ -15,31 +15,21 @@ import {
   RunningService,
   type TestStores,
   type TestTenant,
+  useService,
+  useTenant,
 } from '../support/running-service.js';
-
-/** `export …` with the service, next to one that writes no exports, and without one. */
 
 const PUBLIC = { PUBLIC_URL: 'https://share.example' };
 
-let stores: TestStores;
 /** Answers, and writes no exports. */
-let api: RunningService;
-let tenant: TestTenant;
+const { service: api, stores } = useService(() => ({ ROLES: 'api,projector' }));
+const tenant = useTenant({ service: api }, { each: true });
 let folder: string;
 
-beforeAll(async () => {
-  stores = await createStores();
-  api = await RunningService.start(stores, { ROLES: 'api,projector' });
-});
 beforeEach(async () => {
-  tenant = await api.createTenant();
   folder = await mkdtemp(join(tmpdir(), 'ledger-exports-'));
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
-afterAll(async () => {
-  await api.stop();
-  await stores.remove();
-});
 
 interface Shown extends Json {
   readonly id: string;
@@ -47,7 +37,6 @@ interface Shown extends Json {
   readonly stats: Readonly<Record<string, unknown>> | null;
 }
 
-/** What a command in this process printed. */
 async function shown<T = Shown>(of: TestStores, ...words: readonly string[]): Promise<T> {
   const { code, out, err } = await runHere(of, ['export', ...words], PUBLIC);
   expect([code, err]).toEqual([0, expect.any(String)]);

@@ -4,15 +4,11 @@ import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { useFolder } from '../support/folder.js';
 import { runHere } from '../support/command-line.js';
-import { useService, type TestTenant } from '../support/running-service.js';
+import { useService, type TestTenant, useTenant } from '../support/running-service.js';
 
 const running = useService();
 const folder = useFolder();
-let tenant: TestTenant;
-
-beforeEach(async () => {
-  tenant = await running.service.createTenant();
-});
+const tenant = useTenant(running, { each: true });
 
 const at = (name: string): string => join(folder, name);
 const cli = (...words: readonly string[]) => runHere(running.stores, words);
@@ -65,23 +61,6 @@ PCT_DISCOUNT,b,ben,w3,%,10,,
   expect(JSON.parse(reconciled.out)).toMatchObject({ ok: true });
 });
 
-test('equal rewards without an id are as many rewards, whatever spaces are around their values; rows with one id are one', async () => {
-  await imports('users', USERS);
-  const rewards = `type,accountId,userId,id,unit,amount
-CREDIT,c,cat,,CENTS,5
-CREDIT,c,cat,, CENTS ,5
-CREDIT,c,cat,w1,CENTS,7
-CREDIT,c,cat,w1,CENTS,7
-`;
-  const figures = { rewards: 3, assigned: 17, redeemed: 0, available: 17 };
-  const control = [{ unit: 'CENTS', file: figures, ledger: figures }];
-  for (const counts of [
-    { imported: 3, unchanged: 1 },
-    { imported: 0, unchanged: 4 },
-  ])
-    expect((await imports('rewards', rewards)).answer).toMatchObject({ ...counts, control });
-});
-
 type Kind = 'users' | 'referrals' | 'rewards';
 type Row = Readonly<Record<string, string>>;
 
@@ -94,7 +73,6 @@ const REFERRAL = {
   referrerUser: 'ann',
 };
 
-/** A row with one wrong value each, and its column. */
 const WRONG: readonly (readonly [Kind, Row, column: string])[] = [
   ['users', { ...NEW, id: 'x'.repeat(256) }, 'id'],
   ['users', { ...NEW, email: 'no address' }, 'email'],
@@ -229,11 +207,11 @@ async function exported(alias: string, type: string): Promise<{ file: string; ro
 }
 
 test('exports of a tenant, imported into an empty one, give the same exports and balances', async () => {
-  await story(tenant);
+  const source = await running.service.createTenant();
+  await story(source);
   const { core, policies } = running.service.service;
   await policies.waitFor((await core.log.head()) ?? '', 20_000);
-  const from = tenant.alias;
-  tenant = await running.service.createTenant();
+  const from = source.alias;
   for (const [kind, type] of [
     ['users', 'USER'],
     ['referrals', 'REFERRAL'],

@@ -1,15 +1,12 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { eventually } from '../support/embedded.js';
-import { personal, useService, type TestTenant } from '../support/running-service.js';
-
-/** Commands that are killed, or stopped, in the middle of what they do. */
+import { personal, useService, useTenant } from '../support/running-service.js';
 
 const running = useService();
-let tenant: TestTenant;
+const tenant = useTenant(running);
 
 beforeAll(async () => {
-  tenant = await running.service.createTenant();
   await open();
 });
 

@@ -6,8 +6,6 @@ import { ApiClient } from '../support/api-client.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { createStores, type TestStores } from '../support/running-service.js';
 
-/** `key …` next to the compiled service. */
-
 let stores: TestStores;
 let newKeyFile: string;
 let service: ServiceProcess | undefined;

@@ -28,8 +28,6 @@ import {
   statementOfAccount,
 } from '../support/operations.js';
 
-/** The operations of finance on a tenant's ledger, next to a service on the same stores. */
-
 const running = useService();
 const folder = useFolder();
 let core: Core;
@@ -62,7 +60,6 @@ const closings = (
   units: readonly { readonly unit: string; readonly closing: number }[],
 ): Record<string, number> => Object.fromEntries(units.map(({ unit, closing }) => [unit, closing]));
 
-/** A referral that has converted: the referrer has 1000 CENTS. */
 async function converted(
   tenant: TestTenant,
 ): Promise<{ readonly referrer: string; readonly referred: string }> {
@@ -83,93 +80,89 @@ const creditOf = async (
 
 const operationsOf = (tenant: TestTenant) => recordedOperations(core, scopeOf(tenant));
 
-describe('a replay', () => {
-  test('exits with 2 on a wrong balance, and compares no account that has changed since its moment', async () => {
-    const tenant = await running.service.createTenant();
-    const { referrer } = await converted(tenant);
-    const { referrer: other } = await converted(tenant);
-    await everythingProjected(core);
-    const { rows } = await core.pool.query<{ generation: number }>(
-      `select generation from ledger.projection_generations where projection = 'reward-balances' and state = 'live'`,
-    );
-    const table = `rm_reward_balances_${rows[0]?.generation}.reward_balances`;
-    const ref = core.names.accountRef(scopeOf(tenant), referrer);
-    await core.pool.query(`update ${table} set available_credit = 9999 where account_ref = $1`, [
-      ref,
-    ]);
-    expect((await replayLedger(core, scopeOf(tenant), { account: other })).differences).toEqual([]);
-    // Asked for a time when that account was not there yet, it is folded and not compared.
-    const early = new Date(Date.now() - 3_600_000).toISOString();
-    expect(await cli('ledger', 'replay', tenant.alias, '--as-of', early)).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/^OK: .* no difference in what was compared\n$/) as unknown,
-      err: expect.stringContaining('4 accounts have changed since then: folded, not') as unknown,
-    });
-    const ofOne = await cli('ledger', 'replay', tenant.alias, '--account', referrer, '--json');
-    expect([ofOne.code, JSON.parse(ofOne.out)]).toMatchObject([
-      2,
-      { notCompared: 0, differences: [{ account: referrer, ledger: 1_000, live: 9_999 }] },
-    ]);
-    expect(await cli('ledger', 'replay', tenant.alias)).toMatchObject({
-      code: 2,
-      out: expect.stringContaining('9999') as unknown,
-      err: expect.stringContaining('replaying: 4 of 4') as unknown,
-    });
-  }, 60_000);
-
-  test('that was stopped continues where it was', async () => {
-    const tenant = await running.service.createTenant();
-    const { referrer } = await converted(tenant);
-    const stopped = replayLedger(core, scopeOf(tenant), {}, { signal: AbortSignal.abort() });
-    await expect(stopped).rejects.toThrow('stopped; 0 differences in 0 accounts so far');
-    const stream = core.names.accountStream(
-      scopeOf(tenant),
-      core.names.accountRef(scopeOf(tenant), referrer),
-    );
-    const first = (await core.log.readStream(stream)[Symbol.asyncIterator]().next()).value as
-      { position: string } | undefined;
-    const whole = await replayLedger(core, scopeOf(tenant), {});
-    const alone = await replayLedger(core, scopeOf(tenant), { account: referrer });
-    const rest = await replayLedger(core, scopeOf(tenant), { resumeFrom: first?.position ?? '' });
-    expect(rest.events).toBe(whole.events - alone.events);
+test('a replay exits with 2 on a wrong balance, and compares no account that has changed since its moment', async () => {
+  const tenant = await running.service.createTenant();
+  const { referrer } = await converted(tenant);
+  const { referrer: other } = await converted(tenant);
+  await everythingProjected(core);
+  const { rows } = await core.pool.query<{ generation: number }>(
+    `select generation from ledger.projection_generations where projection = 'reward-balances' and state = 'live'`,
+  );
+  const table = `rm_reward_balances_${rows[0]?.generation}.reward_balances`;
+  const ref = core.names.accountRef(scopeOf(tenant), referrer);
+  await core.pool.query(`update ${table} set available_credit = 9999 where account_ref = $1`, [
+    ref,
+  ]);
+  expect((await replayLedger(core, scopeOf(tenant), { account: other })).differences).toEqual([]);
+  // Asked for a time when that account was not there yet, it is folded and not compared.
+  const early = new Date(Date.now() - 3_600_000).toISOString();
+  expect(await cli('ledger', 'replay', tenant.alias, '--as-of', early)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^OK: .* no difference in what was compared\n$/) as unknown,
+    err: expect.stringContaining('4 accounts have changed since then: folded, not') as unknown,
   });
+  const ofOne = await cli('ledger', 'replay', tenant.alias, '--account', referrer, '--json');
+  expect([ofOne.code, JSON.parse(ofOne.out)]).toMatchObject([
+    2,
+    { notCompared: 0, differences: [{ account: referrer, ledger: 1_000, live: 9_999 }] },
+  ]);
+  expect(await cli('ledger', 'replay', tenant.alias)).toMatchObject({
+    code: 2,
+    out: expect.stringContaining('9999') as unknown,
+    err: expect.stringContaining('replaying: 4 of 4') as unknown,
+  });
+}, 60_000);
+
+test('a replay that was stopped continues where it was', async () => {
+  const tenant = await running.service.createTenant();
+  const { referrer } = await converted(tenant);
+  const stopped = replayLedger(core, scopeOf(tenant), {}, { signal: AbortSignal.abort() });
+  await expect(stopped).rejects.toThrow('stopped; 0 differences in 0 accounts so far');
+  const stream = core.names.accountStream(
+    scopeOf(tenant),
+    core.names.accountRef(scopeOf(tenant), referrer),
+  );
+  const first = (await core.log.readStream(stream)[Symbol.asyncIterator]().next()).value as
+    { position: string } | undefined;
+  const whole = await replayLedger(core, scopeOf(tenant), {});
+  const alone = await replayLedger(core, scopeOf(tenant), { account: referrer });
+  const rest = await replayLedger(core, scopeOf(tenant), { resumeFrom: first?.position ?? '' });
+  expect(rest.events).toBe(whole.events - alone.events);
 });
 
-describe('a reconciliation', () => {
-  test('rolls forward, and agrees with a file', async () => {
-    const tenant = await running.service.createTenant();
-    const { referrer, referred } = await converted(tenant);
-    const owner = await aPerson(tenant.live);
-    await give(tenant.live, owner, { assignedCredit: 500 });
-    await tenant.live.post('/credit/bulkredeem', {
-      accountId: referrer,
-      unit: 'cents',
-      amount: 300,
-    });
-    const file = async (content: string) => done(await parseBalances(content, 'balances.csv'));
-    const month = new Date().toISOString().slice(0, 7);
-    const agrees = await file(
-      `account,unit,balance\r\n"${referrer}",cents,700\r\n${owner.accountId},CENTS,500\r\n${referred},CENTS,0\r\n`,
+test('a reconciliation rolls forward, and agrees with a file', async () => {
+  const tenant = await running.service.createTenant();
+  const { referrer, referred } = await converted(tenant);
+  const owner = await aPerson(tenant.live);
+  await give(tenant.live, owner, { assignedCredit: 500 });
+  await tenant.live.post('/credit/bulkredeem', {
+    accountId: referrer,
+    unit: 'cents',
+    amount: 300,
+  });
+  const file = async (content: string) => done(await parseBalances(content, 'balances.csv'));
+  const month = new Date().toISOString().slice(0, 7);
+  const agrees = await file(
+    `account,unit,balance\r\n"${referrer}",cents,700\r\n${owner.accountId},CENTS,500\r\n${referred},CENTS,0\r\n`,
+  );
+  for (const period of [undefined, month])
+    expect(await reconcileLedger(core, scopeOf(tenant), { against: agrees, period })).toMatchObject(
+      { ok: true, differences: [], units: [{ unit: 'CENTS', closing: 1_200 }] },
     );
-    for (const period of [undefined, month])
-      expect(
-        await reconcileLedger(core, scopeOf(tenant), { against: agrees, period }),
-      ).toMatchObject({ ok: true, differences: [], units: [{ unit: 'CENTS', closing: 1_200 }] });
-    const before = await reconcileLedger(core, scopeOf(tenant), { period: '2026-01' });
-    expect(before).toMatchObject({ ok: true, units: [] });
-    const differs = await file(`account,unit,balance\n${referrer},CENTS,701\nmissing,CENTS,1\n`);
-    const { ok, differences } = await reconcileLedger(core, scopeOf(tenant), { against: differs });
-    expect({
-      ok,
-      differences: differences.map(({ account, ledger, against }) => [account, ledger, against]),
-    }).toEqual({
-      ok: false,
-      differences: [
-        [referrer, 700, 701],
-        [owner.accountId, 500, null],
-        ['missing', null, 1],
-      ],
-    });
+  const before = await reconcileLedger(core, scopeOf(tenant), { period: '2026-01' });
+  expect(before).toMatchObject({ ok: true, units: [] });
+  const differs = await file(`account,unit,balance\n${referrer},CENTS,701\nmissing,CENTS,1\n`);
+  const { ok, differences } = await reconcileLedger(core, scopeOf(tenant), { against: differs });
+  expect({
+    ok,
+    differences: differences.map(({ account, ledger, against }) => [account, ledger, against]),
+  }).toEqual({
+    ok: false,
+    differences: [
+      [referrer, 700, 701],
+      [owner.accountId, 500, null],
+      ['missing', null, 1],
+    ],
   });
 });
 
@@ -190,127 +183,119 @@ const wordsOf = (
   ...(key === undefined ? [] : ['--idempotency-key', key]),
 ];
 
-describe('an adjustment', () => {
-  test('refused because the log is ahead of the clock is not reported as possibly done', async () => {
-    const refused = await withOwnKeys(core, { key: undefined }, () =>
-      Promise.reject(new LogAheadOfClock()),
-    ).then(() => '', String);
-    expect(refused).toMatch(/clock-ahead\.md$/);
-  });
-
-  test('whose answer was lost is reported as possibly done, with the key that makes a repetition harmless', async () => {
-    const tenant = await running.service.createTenant();
-    const scope = scopeOf(tenant);
-    const owner = await user(tenant);
-    const execute: Commands['execute'] = async (command) => {
-      await core.commands.execute(command);
-      throw new EventLogUnavailable('no answer within 4000 ms');
-    };
-    const losing = { ...core, commands: { execute } };
-    const reported = await withOwnKeys(losing, { key: undefined }, (keyed) =>
-      adjustOnRecord(losing, metaBy('Sam', core, scope), { ...owner, ...MISTAKE }, keyed),
-    ).then(() => '', String);
-    expect(reported).toMatch(/no answer within 4000 ms: .* may stand/);
-    const [, key = ''] = /--idempotency-key (\S+)/.exec(reported) ?? [];
-    const again = await cli(...wordsOf(tenant, owner, '+25', key));
-    expect(again).toMatchObject({
-      code: 0,
-      err: 'a repetition: nothing changed a second time\n',
-    });
-    expect(await creditOf(tenant, owner)).toEqual({ CENTS: 25 });
-  });
+test('an adjustment refused because the log is ahead of the clock is not reported as possibly done', async () => {
+  const refused = await withOwnKeys(core, { key: undefined }, () =>
+    Promise.reject(new LogAheadOfClock()),
+  ).then(() => '', String);
+  expect(refused).toMatch(/clock-ahead\.md$/);
 });
 
-describe('an export', () => {
-  test('stops where its reader ends, also in a tenant without events', async () => {
-    const empty = await running.service.createTenant();
-    const [event] = await core.log.readAll(undefined, 1);
-    if (event === undefined) throw new Error('the log is empty');
-    const readAll = () => Promise.resolve([{ ...event, stream: 'of another tenant' }]);
-    const log = Object.assign(Object.create(core.log) as EventLog, { readAll });
-    const stopped = exportLedger(
-      { ...core, log },
-      { ...scopeOf(empty), mode: 'test' },
-      { onPage: () => Promise.reject(new Error('the reader has left')) },
-      () => Promise.resolve(),
-    );
-    await expect(stopped).rejects.toThrow('the reader has left');
+test('an adjustment whose answer was lost is reported as possibly done, with the key that makes a repetition harmless', async () => {
+  const tenant = await running.service.createTenant();
+  const scope = scopeOf(tenant);
+  const owner = await user(tenant);
+  const execute: Commands['execute'] = async (command) => {
+    await core.commands.execute(command);
+    throw new EventLogUnavailable('no answer within 4000 ms');
+  };
+  const losing = { ...core, commands: { execute } };
+  const reported = await withOwnKeys(losing, { key: undefined }, (keyed) =>
+    adjustOnRecord(losing, metaBy('Sam', core, scope), { ...owner, ...MISTAKE }, keyed),
+  ).then(() => '', String);
+  expect(reported).toMatch(/no answer within 4000 ms: .* may stand/);
+  const [, key = ''] = /--idempotency-key (\S+)/.exec(reported) ?? [];
+  const again = await cli(...wordsOf(tenant, owner, '+25', key));
+  expect(again).toMatchObject({
+    code: 0,
+    err: 'a repetition: nothing changed a second time\n',
   });
-
-  test('has the events of one tenant and mode, decrypted, without secrets and forgotten people', async () => {
-    const tenant = await running.service.createTenant();
-    const other = await running.service.createTenant();
-    const owner = await user(tenant);
-    const gone = await user(tenant);
-    await user(other);
-    await tenant.live.call('DELETE', `/open/account${path(gone.accountId)}`);
-    const lines: string[] = [];
-    const write = (text: string): Promise<void> =>
-      Promise.resolve(void lines.push(...text.trimEnd().split('\n')));
-    const { events } = await exportLedger(core, scopeOf(tenant), {}, write);
-    expect(lines).toHaveLength(events);
-    const parsed = lines.map(
-      (line) =>
-        JSON.parse(line) as {
-          tenant: string;
-          type: string;
-          data: { accountId?: { value: unknown } };
-        },
-    );
-    expect(new Set(parsed.map((event) => event.tenant))).toEqual(new Set([tenant.alias]));
-    expect(
-      parsed
-        .filter(({ type }) => type === 'AccountOpened')
-        .map(({ data }) => data.accountId?.value),
-    ).toEqual([owner.accountId, null]);
-    const text = lines.join('\n');
-    for (const secret of [gone.accountId, gone.userId, tenant.liveKey, '"sealed"'])
-      expect(text).not.toContain(secret);
-    expect(text).toContain(owner.userId);
-  });
+  expect(await creditOf(tenant, owner)).toEqual({ CENTS: 25 });
 });
 
-describe('the audit entry of an operation', () => {
-  test('may fail: a finished change is answered as done, and an operation without a change fails', async () => {
-    const tenant = await running.service.createTenant();
-    const { accountId, userId } = await user(tenant);
-    await core.pool.query(`
+test('an export stops where its reader ends, also in a tenant without events', async () => {
+  const empty = await running.service.createTenant();
+  const [event] = await core.log.readAll(undefined, 1);
+  if (event === undefined) throw new Error('the log is empty');
+  const readAll = () => Promise.resolve([{ ...event, stream: 'of another tenant' }]);
+  const log = Object.assign(Object.create(core.log) as EventLog, { readAll });
+  const stopped = exportLedger(
+    { ...core, log },
+    { ...scopeOf(empty), mode: 'test' },
+    { onPage: () => Promise.reject(new Error('the reader has left')) },
+    () => Promise.resolve(),
+  );
+  await expect(stopped).rejects.toThrow('the reader has left');
+});
+
+test('an export has the events of one tenant and mode, decrypted, without secrets and forgotten people', async () => {
+  const tenant = await running.service.createTenant();
+  const other = await running.service.createTenant();
+  const owner = await user(tenant);
+  const gone = await user(tenant);
+  await user(other);
+  await tenant.live.call('DELETE', `/open/account${path(gone.accountId)}`);
+  const lines: string[] = [];
+  const write = (text: string): Promise<void> =>
+    Promise.resolve(void lines.push(...text.trimEnd().split('\n')));
+  const { events } = await exportLedger(core, scopeOf(tenant), {}, write);
+  expect(lines).toHaveLength(events);
+  const parsed = lines.map(
+    (line) =>
+      JSON.parse(line) as {
+        tenant: string;
+        type: string;
+        data: { accountId?: { value: unknown } };
+      },
+  );
+  expect(new Set(parsed.map((event) => event.tenant))).toEqual(new Set([tenant.alias]));
+  expect(
+    parsed.filter(({ type }) => type === 'AccountOpened').map(({ data }) => data.accountId?.value),
+  ).toEqual([owner.accountId, null]);
+  const text = lines.join('\n');
+  for (const secret of [gone.accountId, gone.userId, tenant.liveKey, '"sealed"'])
+    expect(text).not.toContain(secret);
+  expect(text).toContain(owner.userId);
+});
+
+test('the audit entry of an operation may fail: a finished change is answered as done, and an operation without a change fails', async () => {
+  const tenant = await running.service.createTenant();
+  const { accountId, userId } = await user(tenant);
+  await core.pool.query(`
       create function ledger.refuse_audit() returns trigger language plpgsql
         as $$ begin raise exception 'no room for it'; end $$;
       create trigger refuse_audit before insert on ledger.events
         for each row when (new.type = 'OperationRecorded')
         execute function ledger.refuse_audit()`);
-    try {
-      const adjusted = await cli(...wordsOf(tenant, { accountId, userId }, '+25'));
-      expect(adjusted).toMatchObject({
-        code: 0,
-        err: 'the correction stands; the audit entry could not be written: no room for it\n',
-      });
-      expect(JSON.parse(adjusted.out)).toEqual({
-        eventId: expect.any(String) as unknown,
-        position: expect.any(String) as unknown,
-      });
-      const closed = await cli(
-        'ledger',
-        'close',
-        tenant.alias,
-        '--period',
-        '2026-01',
-        '--comment',
-        'c',
-      );
-      expect(closed).toMatchObject({ code: 0, out: '2026-01 is closed\n' });
-      expect(closed.err).toMatch(
-        /^2026-01 is closed; the audit entry could not be written: [^\n]+\n$/,
-      );
-      const stated = await cli('ledger', 'statement', tenant.alias, accountId, '--json');
-      expect(stated).toEqual({ code: 1, out: '', err: 'no room for it\n' });
-    } finally {
-      await core.pool.query('drop function ledger.refuse_audit cascade');
-    }
-    expect(await balanceOf(tenant, accountId)).toEqual({ CENTS: 25 });
-    expect(await operationsOf(tenant)).toEqual([]);
-  });
+  try {
+    const adjusted = await cli(...wordsOf(tenant, { accountId, userId }, '+25'));
+    expect(adjusted).toMatchObject({
+      code: 0,
+      err: 'the correction stands; the audit entry could not be written: no room for it\n',
+    });
+    expect(JSON.parse(adjusted.out)).toEqual({
+      eventId: expect.any(String) as unknown,
+      position: expect.any(String) as unknown,
+    });
+    const closed = await cli(
+      'ledger',
+      'close',
+      tenant.alias,
+      '--period',
+      '2026-01',
+      '--comment',
+      'c',
+    );
+    expect(closed).toMatchObject({ code: 0, out: '2026-01 is closed\n' });
+    expect(closed.err).toMatch(
+      /^2026-01 is closed; the audit entry could not be written: [^\n]+\n$/,
+    );
+    const stated = await cli('ledger', 'statement', tenant.alias, accountId, '--json');
+    expect(stated).toEqual({ code: 1, out: '', err: 'no room for it\n' });
+  } finally {
+    await core.pool.query('drop function ledger.refuse_audit cascade');
+  }
+  expect(await balanceOf(tenant, accountId)).toEqual({ CENTS: 25 });
+  expect(await operationsOf(tenant)).toEqual([]);
 });
 
 test('the balances of a moment are those of the accounts, and reconcile with the ledger', async () => {

@@ -18,25 +18,18 @@ import type { LogMoveResult } from '../../src/operations/log/log-move.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import {
-  freshNamespace,
-  startEventStore,
-  type EventStoreUnderTest,
-} from '../support/event-store.js';
+import { freshNamespace, startEventStore } from '../support/event-store.js';
 import { readToEnd } from '../event-log/event-log.contract.js';
 import { copyLog } from '../support/operations.js';
+import { openOnce } from '../support/opened.js';
 
 /** Whole logs from Postgres to EventStoreDB and back, through the port alone. */
 
-let store: EventStoreUnderTest;
+const store = openOnce(startEventStore, 'stop');
 const undo: (() => Promise<unknown>)[] = [];
-beforeAll(async () => {
-  store = await startEventStore();
-});
 afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
-afterAll(() => store.stop());
 
 async function inPostgres(): Promise<{ readonly log: EventLog; readonly database: TestDatabase }> {
   const database = await createTestDatabase();
@@ -64,10 +57,7 @@ const event = (text = 'x'): NewEvent => ({
   metadata: '{"v":1,"dup":1,"dup":2}',
 });
 
-/**
- * Streams that take turns, runs of one stream, and an append too big to be joined with its
- * neighbours.
- */
+/** Streams in turn, runs of one stream, and an append too big to be joined with others. */
 async function filled(log: EventLog, rounds = 12): Promise<EventLog> {
   const revisions = new Map<string, bigint>();
   const append = async (stream: string, events: readonly NewEvent[]): Promise<void> => {
@@ -230,50 +220,48 @@ test('a log that stays unreachable ends the copy, which can be continued', async
   expect(await stored(target)).toEqual(await stored(source));
 });
 
-describe('a target that is not a first part of the source is refused, and nothing is written to it', () => {
-  async function refused(source: EventLog, target: EventLog, message: RegExp): Promise<void> {
-    const before = await stored(target);
-    await expect(copied(source, target)).rejects.toThrow(message);
-    expect(await stored(target)).toEqual(before);
+async function refused(source: EventLog, target: EventLog, message: RegExp): Promise<void> {
+  const before = await stored(target);
+  await expect(copied(source, target)).rejects.toThrow(message);
+  expect(await stored(target)).toEqual(before);
+}
+
+test('a target is refused, and nothing is written to it, when it has another stream of the ledger', async () => {
+  const target = inEventStore();
+  await target.append('referral-foreign', 'no-stream', [event()]);
+  await refused(
+    await filled((await inPostgres()).log, 1),
+    target,
+    /other streams of this service.*event 1, in referral-foreign/,
+  );
+});
+
+test('a target is refused, and nothing is written to it, when it has the same events in another order', async () => {
+  const source = (await inPostgres()).log;
+  const target = inEventStore();
+  const [one, two] = [event(), event()];
+  for (const [log, order] of [
+    [source, ['a', 'b']],
+    [target, ['b', 'a']],
+  ] as const) {
+    for (const name of order)
+      await log.append(`referral-${name}`, 'no-stream', [name === 'a' ? one : two]);
   }
+  await refused(source, target, /other streams of this service/);
+  expect(await compared(source, target)).toMatchObject({ differences: [], isOrderSame: false });
+});
 
-  test('when it has another stream of the ledger', async () => {
-    const target = inEventStore();
-    await target.append('referral-foreign', 'no-stream', [event()]);
-    await refused(
-      await filled((await inPostgres()).log, 1),
-      target,
-      /other streams of this service.*event 1, in referral-foreign/,
-    );
-  });
-
-  test('when it has the same events in another order', async () => {
-    const source = (await inPostgres()).log;
-    const target = inEventStore();
-    const [one, two] = [event(), event()];
-    for (const [log, order] of [
-      [source, ['a', 'b']],
-      [target, ['b', 'a']],
-    ] as const) {
-      for (const name of order)
-        await log.append(`referral-${name}`, 'no-stream', [name === 'a' ? one : two]);
-    }
-    await refused(source, target, /other streams of this service/);
-    expect(await compared(source, target)).toMatchObject({ differences: [], isOrderSame: false });
-  });
-
-  test('when another writer appends to it meanwhile', async () => {
-    const source = await filled((await inPostgres()).log, 2);
-    const target = inEventStore();
-    let meanwhile: Promise<unknown> | undefined;
-    const onProgress = (): void => {
-      meanwhile ??= target.append('referral-b', 'no-stream', [event()]);
-    };
-    await expect(copied(source, target, { onProgress })).rejects.toThrow(
-      /does not take revision 0 of referral-b/,
-    );
-    await meanwhile;
-  });
+test('a target is refused, and nothing is written to it, when another writer appends to it meanwhile', async () => {
+  const source = await filled((await inPostgres()).log, 2);
+  const target = inEventStore();
+  let meanwhile: Promise<unknown> | undefined;
+  const onProgress = (): void => {
+    meanwhile ??= target.append('referral-b', 'no-stream', [event()]);
+  };
+  await expect(copied(source, target, { onProgress })).rejects.toThrow(
+    /does not take revision 0 of referral-b/,
+  );
+  await meanwhile;
 });
 
 test('a byte that was changed in a store is found, and its stream is named', async () => {

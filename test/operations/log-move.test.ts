@@ -10,11 +10,7 @@ import type { LogMoveOptions, LogMoveResult } from '../../src/operations/log/log
 import { openPool } from '../../src/postgres/database.js';
 import { query, type ApiClient, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
-import {
-  freshNamespace,
-  startEventStore,
-  type EventStoreUnderTest,
-} from '../support/event-store.js';
+import { freshNamespace, startEventStore } from '../support/event-store.js';
 import {
   createStores,
   outcome,
@@ -24,20 +20,15 @@ import {
   type TestTenant,
 } from '../support/running-service.js';
 import { adjustLedger, copyWholeLog, metaBy } from '../support/operations.js';
-
-/** A service that moves its log from Postgres to EventStoreDB and back. */
+import { openOnce } from '../support/opened.js';
 
 const logger = pino({ level: 'silent' });
-/** A machine that does much else starts services slowly. */
 const PAID = { status: 'PAID', value: 10, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
 
-let store: EventStoreUnderTest;
+const store = openOnce(startEventStore, 'stop');
 let stores: TestStores;
 let namespace: string;
 const services: RunningService[] = [];
-beforeAll(async () => {
-  store = await startEventStore();
-});
 beforeEach(async () => {
   stores = await createStores();
   namespace = freshNamespace();
@@ -46,7 +37,6 @@ afterEach(async () => {
   for (const service of services.splice(0)) await service.stop();
   await stores.remove();
 });
-afterAll(() => store.stop());
 
 const onEventStore = () => ({ EVENT_STORE_URL: store.url, EVENT_STORE_NAMESPACE: namespace });
 
@@ -68,7 +58,6 @@ const configuration = (environment: Readonly<Record<string, string>> = {}) =>
     ...environment,
   });
 
-/** `log copy`, without its command line. */
 async function copy(
   from: string,
   to: string,
@@ -97,9 +86,7 @@ async function copy(
   }
 }
 
-/**
- * Another process's view of the stores, such as a command's. @throws when it may not use the log.
- */
+/** The stores as a command opens them. @throws when it may not use the log. */
 async function openCommand(environment: Readonly<Record<string, string>> = {}): Promise<string> {
   const actor = { kind: 'operator' as const, id: 'test' };
   const core = await openCore({

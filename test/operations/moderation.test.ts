@@ -4,34 +4,30 @@ import { signalInWords } from '../../src/operations/referrals/signal-in-words.js
 import { calledBy } from '../support/called-operations.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { aPerson } from '../support/people.js';
-import { useSharedService, type TestTenant } from '../support/running-service.js';
+import { useSharedService, useTenant } from '../support/running-service.js';
 
-/** Support's decisions on referrals: with a reason, shown afterwards, and undone. */
+const referral = {
+  referralId: 'r1',
+  referredStatus: 'APPROVED',
+  referrerStatus: 'DENIED',
+} as const;
+test.each([
+  ['both', ['REFERRED_DENIED', 'REFERRER_APPROVED']],
+  ['referred', ['REFERRED_DENIED']],
+  ['referrer', ['REFERRER_APPROVED']],
+  ['none', ['REFERRED_DENIED', 'REFERRER_APPROVED']],
+] as const)('undoing a decision reverses the sides that it changed: %s', (sides, actions) => {
+  const decision = { sides } as Parameters<typeof undoing>[0]['decision'];
+  const undone = undoing({ referral, decision });
+  expect(undone.map(({ action }) => action)).toEqual(actions);
+  expect(undone[0]?.seen).toEqual({ referred: 'APPROVED', referrer: 'DENIED' });
+});
 
-describe('undoing a decision', () => {
-  const referral = {
-    referralId: 'r1',
-    referredStatus: 'APPROVED',
-    referrerStatus: 'DENIED',
-  } as const;
-  test.each([
-    ['both', ['REFERRED_DENIED', 'REFERRER_APPROVED']],
-    ['referred', ['REFERRED_DENIED']],
-    ['referrer', ['REFERRER_APPROVED']],
-    ['none', ['REFERRED_DENIED', 'REFERRER_APPROVED']],
-  ] as const)('reverses the sides that it changed: %s', (sides, actions) => {
-    const decision = { sides } as Parameters<typeof undoing>[0]['decision'];
-    const undone = undoing({ referral, decision });
-    expect(undone.map(({ action }) => action)).toEqual(actions);
-    expect(undone[0]?.seen).toEqual({ referred: 'APPROVED', referrer: 'DENIED' });
-  });
-
-  test('leaves a side that waits', () => {
-    const decision = { sides: 'both' } as Parameters<typeof undoing>[0]['decision'];
-    expect(
-      undoing({ referral: { ...referral, referrerStatus: 'PENDING' }, decision }),
-    ).toHaveLength(1);
-  });
+test('undoing a decision leaves a side that waits', () => {
+  const decision = { sides: 'both' } as Parameters<typeof undoing>[0]['decision'];
+  expect(undoing({ referral: { ...referral, referrerStatus: 'PENDING' }, decision })).toHaveLength(
+    1,
+  );
 });
 
 test('a signal is a sentence; an unknown one has its recorded message', () => {
@@ -41,10 +37,7 @@ test('a signal is a sentence; an unknown one has its recorded message', () => {
 
 describe('decisions of an operator', () => {
   const running = useSharedService();
-  let tenant: TestTenant;
-  beforeAll(async () => {
-    tenant = await running.service.createTenant();
-  });
+  const tenant = useTenant(running);
   const scope = () => ({ tenant: tenant.alias, mode: 'live' as const });
   const decide = (operation: Parameters<typeof calledBy>[2], request: object, key?: string) =>
     calledBy(running.service, 'sue', operation, { ...scope(), ...request }, key);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
-import { startServiceProcess, type ServiceProcess } from '../harness/service-process.js';
+import { startServiceProcess } from '../harness/service-process.js';
 import type { ShownRun } from '../../src/http/operations/operation-runs.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import {
@@ -9,39 +9,23 @@ import {
   RecordedRuns,
   UNFINISHED_MAX,
 } from '../../src/runs/recorded-runs.js';
+import { openOnce } from '../support/opened.js';
 import { ApiClient, type Answer } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
-import {
-  createStores,
-  makeOperators,
-  personal,
-  RunningService,
-  type TestStores,
-} from '../support/running-service.js';
+import { makeOperators, personal, useService } from '../support/running-service.js';
 
-/** Runs of one process, watched and stopped in another one on the same database. */
-
-let stores: TestStores;
-let here: RunningService;
-let other: ServiceProcess;
-let keys: Readonly<Record<'sam' | 'sue' | 'fay', string>>;
-
-beforeAll(async () => {
-  stores = await createStores();
-  const support = ['support'] as const;
-  keys = await makeOperators(stores, { sam: support, sue: support, fay: ['finance'] });
-  here = await RunningService.start(stores);
+const { service: here, stores } = useService();
+const keys = openOnce(() =>
+  makeOperators(stores, { sam: ['support'], sue: ['support'], fay: ['finance'] }),
+);
+const other = openOnce(async () => {
   const { databaseUrl: DATABASE_URL, masterKeyFile: MASTER_KEY_FILE } = stores;
   const { operatorsFile: OPERATORS_FILE } = stores;
   const env = { DATABASE_URL, MASTER_KEY_FILE, OPERATORS_FILE };
-  other = await startServiceProcess({ env: { ...env, DATABASE_CONNECTIONS_MAX: '23' } });
-  await other.ready(60_000);
-});
-afterAll(async () => {
-  await other.kill();
-  await here.stop();
-  await stores.remove();
-});
+  const made = await startServiceProcess({ env: { ...env, DATABASE_CONNECTIONS_MAX: '23' } });
+  await made.ready(60_000);
+  return made;
+}, 'kill');
 
 const pool = () => here.service.core.pool;
 

@@ -18,6 +18,7 @@ import {
   rewardGranted,
   subscriptionChanged,
   userIdentified,
+  aboutPush,
 } from '../support/account-events.js';
 
 /** One account, as both sides have it: every kind of difference is planted. */
@@ -35,21 +36,12 @@ const pushed = (
   reference: string,
 ): readonly AccountEvent[] => [
   granted,
-  {
-    type: 'RewardPushStarted',
+  aboutPush('RewardPushStarted', granted, {
     at: Date.now(),
-    ...refOf(granted),
-    push: 1,
     amount: granted.value.type === 'CREDIT' ? granted.value.assignedCredit : 0,
     body: personal(SUBJECT, { calls: [call], done: [] }),
-  },
-  {
-    type: 'RewardPushed',
-    at: Date.now(),
-    ...refOf(granted),
-    push: 1,
-    reference: personal(SUBJECT, reference),
-  },
+  }),
+  aboutPush('RewardPushed', granted, { at: Date.now(), reference: personal(SUBJECT, reference) }),
 ];
 const balance = (amount: number): ProviderCall => ({
   kind: 'BALANCE_CREDIT',

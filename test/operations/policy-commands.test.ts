@@ -8,9 +8,7 @@ import { aPerson, PAID, type Person } from '../support/people.js';
 import { useService, type TestTenant } from '../support/running-service.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 
-/**
- * The commands of operators for parked reactions, next to a running service on the same stores.
- */
+/** Commands for parked reactions, next to a running service on the same stores. */
 
 const running = useService();
 let core: Core;
@@ -38,7 +36,6 @@ async function refusingGrants(
   return () => core.pool.query('drop trigger refuse_grants on ledger.events');
 }
 
-/** An account that the referrer refers, and that pays. */
 async function converts({ live }: TestTenant, { code }: Person): Promise<void> {
   const { accountId: id } = await aPerson(live, {}, { referral: { code } });
   await live.post('/accountsync', { id, subscription: PAID });
@@ -49,67 +46,59 @@ const credit = async (tenant: TestTenant, { accountId }: Person): Promise<number
   return body.reduce((sum, reward) => sum + Number(reward['assignedCredit'] ?? 0), 0);
 };
 
-describe('policy parked and policy retry', () => {
-  it('show parked reactions and retry them, next to the service', async () => {
-    const tenant = await running.service.createTenant();
-    const referrer = await aPerson(tenant.live);
-    const mend = await refusingGrants(tenant, referrer);
-    try {
-      await converts(tenant, referrer);
-      await eventually(async () => (await showParked(core, 10)).length === 1);
-      // Tried no more by the service: what happens from here on, the command does.
-      await core.pool.query(
-        "update ledger.parked_reactions set next_try_at = now() + interval '1 hour', parked_at = now() - interval '1 minute'",
-      );
-      const health = await fetch(`${running.service.origin}/health/ready`);
-      expect([health.status, await health.json()]).toMatchObject([
-        200,
-        {
-          status: 'degraded',
-          ready: true,
-          checks: { policies: { ok: true, parked: 1, heldBack: 0 } },
-        },
-      ]);
-      expect(await (await fetch(`${running.service.origin}/metrics`)).text()).toMatch(
-        /^ledger_parked_reactions 1$/m,
-      );
-      const { code, out } = await cli('policy', 'parked', '--json');
-      expect(code).toBe(0);
-      const listed = JSON.parse(out) as Record<string, string>[];
-      expect(listed).toEqual([
-        {
-          id: expect.stringMatching(/^\d+$/) as unknown,
-          policy: 'grant-referrer-reward-when-earned',
-          eventId: expect.any(String) as unknown,
-          position: expect.any(String) as unknown,
-          reason: expect.stringContaining('P0001') as unknown,
-          since: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown,
-        },
-      ]);
-      expect(core.log.isPosition(listed[0]?.['position'] ?? '')).toBe(true);
-      const failed = await cli('policy', 'retry', '--all', '--json');
-      expect([failed.code, JSON.parse(failed.out)]).toEqual([
-        0,
-        { retried: 1, done: 0, parked: 1 },
-      ]);
-    } finally {
-      await mend();
-    }
+it('policy parked and policy retry show parked reactions and retry them, next to the service', async () => {
+  const tenant = await running.service.createTenant();
+  const referrer = await aPerson(tenant.live);
+  const mend = await refusingGrants(tenant, referrer);
+  try {
+    await converts(tenant, referrer);
+    await eventually(async () => (await showParked(core, 10)).length === 1);
+    // Tried no more by the service: what happens from here on, the command does.
     await core.pool.query(
-      "update ledger.parked_reactions set next_try_at = now() + interval '1 hour'",
+      "update ledger.parked_reactions set next_try_at = now() + interval '1 hour', parked_at = now() - interval '1 minute'",
     );
-    const [{ id } = { id: '' }] = await showParked(core, 1);
-    const done = await cli('policy', 'retry', id, '--json');
-    expect([done.code, JSON.parse(done.out)]).toEqual([0, { retried: 1, done: 1, parked: 0 }]);
-    await eventually(async () => (await credit(tenant, referrer)) === 1_000);
-    expect(await showParked(core, 10)).toEqual([]);
-    const nothing = await cli('policy', 'retry', '--json');
-    expect([nothing.code, JSON.parse(nothing.out)]).toEqual([
-      0,
-      { retried: 0, done: 0, parked: 0 },
+    const health = await fetch(`${running.service.origin}/health/ready`);
+    expect([health.status, await health.json()]).toMatchObject([
+      200,
+      {
+        status: 'degraded',
+        ready: true,
+        checks: { policies: { ok: true, parked: 1, heldBack: 0 } },
+      },
     ]);
-  }, 120_000);
-});
+    expect(await (await fetch(`${running.service.origin}/metrics`)).text()).toMatch(
+      /^ledger_parked_reactions 1$/m,
+    );
+    const { code, out } = await cli('policy', 'parked', '--json');
+    expect(code).toBe(0);
+    const listed = JSON.parse(out) as Record<string, string>[];
+    expect(listed).toEqual([
+      {
+        id: expect.stringMatching(/^\d+$/) as unknown,
+        policy: 'grant-referrer-reward-when-earned',
+        eventId: expect.any(String) as unknown,
+        position: expect.any(String) as unknown,
+        reason: expect.stringContaining('P0001') as unknown,
+        since: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown,
+      },
+    ]);
+    expect(core.log.isPosition(listed[0]?.['position'] ?? '')).toBe(true);
+    const failed = await cli('policy', 'retry', '--all', '--json');
+    expect([failed.code, JSON.parse(failed.out)]).toEqual([0, { retried: 1, done: 0, parked: 1 }]);
+  } finally {
+    await mend();
+  }
+  await core.pool.query(
+    "update ledger.parked_reactions set next_try_at = now() + interval '1 hour'",
+  );
+  const [{ id } = { id: '' }] = await showParked(core, 1);
+  const done = await cli('policy', 'retry', id, '--json');
+  expect([done.code, JSON.parse(done.out)]).toEqual([0, { retried: 1, done: 1, parked: 0 }]);
+  await eventually(async () => (await credit(tenant, referrer)) === 1_000);
+  expect(await showParked(core, 10)).toEqual([]);
+  const nothing = await cli('policy', 'retry', '--json');
+  expect([nothing.code, JSON.parse(nothing.out)]).toEqual([0, { retried: 0, done: 0, parked: 0 }]);
+}, 120_000);
 
 test('policy skip ends a parked reaction without running it, and records the operator and the reason', async () => {
   const tenant = await running.service.createTenant();

@@ -15,20 +15,17 @@ import {
 import { runHere, type Ran } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
-import { personal, useService, type TestTenant } from '../support/running-service.js';
+import { personal, useService, useTenant } from '../support/running-service.js';
 import { insisting, withProjections } from '../support/operations.js';
-
-/** The command line for read models next to a running service on the same stores. */
 
 type Json = Record<string, unknown>;
 
 const running = useService();
-let tenant: TestTenant;
+const tenant = useTenant(running);
 const [account, user] = [personal('acc'), personal('usr')];
 const warnings: string[] = [];
 
 beforeAll(async () => {
-  tenant = await running.service.createTenant();
   await open(account, user);
   await give(100);
 });

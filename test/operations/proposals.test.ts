@@ -11,16 +11,12 @@ import { aPerson, give } from '../support/people.js';
 import { metaBy } from '../support/operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { makeOperators, useService, type TestTenant } from '../support/running-service.js';
-
-/** Corrections in two steps by two operators, over HTTP and on the command line. */
+import { openOnce } from '../support/opened.js';
 
 const running = useService();
-let keys: Readonly<Record<Operator, string>>;
-
-beforeAll(async () => {
-  const finance = ['finance'] as const;
-  keys = await makeOperators(running.stores, { fay: finance, gil: finance, hal: finance });
-});
+const keys = openOnce(() =>
+  makeOperators(running.stores, { fay: ['finance'], gil: ['finance'], hal: ['finance'] }),
+);
 
 type Operator = 'fay' | 'gil' | 'hal';
 
@@ -37,7 +33,6 @@ interface Ledger {
   readonly at: string;
 }
 
-/** A user with 700 cents. */
 async function ledgerWithCredit(mode: 'live' | 'test' = 'live'): Promise<Ledger> {
   const tenant = await running.service.createTenant();
   const { accountId: account, id: user, at } = await aPerson(tenant[mode]);
@@ -87,37 +82,7 @@ const refusedWith = (status: number, ...reasons: readonly string[]) =>
     ) as unknown,
   }) as unknown;
 
-/** Runs a command in this process. */
 const typed = (...words: readonly string[]): Promise<Ran> => runHere(running.stores, words);
-
-test('a correction that one operator proposes waits until another one approves it', async () => {
-  const ledger = await ledgerWithCredit();
-  const id = await proposedId(ledger, -250);
-  expect(await closingOf(ledger)).toBe(700);
-  expect(await waiting(ledger)).toEqual([
-    {
-      id,
-      account: ledger.account,
-      user: ledger.user,
-      unit: 'CENTS',
-      amount: -250,
-      reason: 'charged twice',
-      proposedBy: 'fay',
-      proposedAt: expect.any(String) as unknown,
-      expiresAt: expect.any(String) as unknown,
-      state: 'waiting',
-      endedBy: null,
-      endedAt: null,
-      endReason: null,
-    },
-  ]);
-  expect(await approve(ledger, id)).toMatchObject({
-    status: 200,
-    body: { eventId: expect.any(String) as unknown, position: expect.any(String) as unknown },
-  });
-  expect(await closingOf(ledger)).toBe(450);
-  expect(await waiting(ledger)).toEqual([]);
-});
 
 test('an operator does not approve the own proposal, in whatever spelling of the name', async () => {
   const ledger = await ledgerWithCredit();
@@ -237,18 +202,6 @@ test('the command line takes the beginning of an id, from 8 characters on', asyn
     code: 1,
     err: 'there is no such proposal\n',
   });
-});
-
-test('a proposal that is repeated with its key is one, and another one with the key is refused', async () => {
-  const ledger = await ledgerWithCredit();
-  const key = 'ticket';
-  const first = await propose(ledger, 5, { key });
-  const again = await propose(ledger, 5, { key });
-  expect([again.status, again.body]).toEqual([200, first.body]);
-  expect(first.headers.get('idempotency-replayed')).toBeNull();
-  expect(again.headers.get('idempotency-replayed')).toBe('true');
-  expect((await propose(ledger, 6, { key })).status).toBe(422);
-  expect(await waiting(ledger)).toMatchObject([{ amount: 5 }]);
 });
 
 test('a proposal whose answer was lost before midnight is found after it', async () => {

@@ -6,6 +6,7 @@ import { useFolder } from '../support/folder.js';
 import type { CallOptions, Json } from '../support/api-client.js';
 import { runHere } from '../support/command-line.js';
 import { makeOperators, useService } from '../support/running-service.js';
+import { openOnce } from '../support/opened.js';
 
 /**
  * The texts of refused operations: the line and the exit code of the command line, and the status
@@ -14,10 +15,11 @@ import { makeOperators, useService } from '../support/running-service.js';
 
 const running = useService();
 const folder = useFolder();
-let keys: Readonly<Record<'fay' | 'sam', string>>;
+const keys = openOnce(() =>
+  makeOperators(running.stores, { fay: ['finance'], sam: ['support', 'finance'] }),
+);
 
 beforeAll(async () => {
-  keys = await makeOperators(running.stores, { fay: ['finance'], sam: ['support', 'finance'] });
   const { alias, live } = await running.service.createTenant({ alias: 'acme' });
   expect(alias).toBe('acme');
   await live.post('/accountsync', { id: 'a', subscription: { status: 'TRIAL' } });
@@ -30,13 +32,11 @@ beforeAll(async () => {
   await writeFile(join(folder, 'no-head.csv'), 'no such head');
 });
 
-/** The exit code and the last line on standard error. */
 async function typed(...words: readonly string[]): Promise<string> {
   const { code, err } = await runHere(running.stores, words);
   return `${code} ${err.trimEnd().split('\n').at(-1) ?? ''}`;
 }
 
-/** The status, the code and what it says. */
 async function asked(
   operator: keyof typeof keys,
   path: string,

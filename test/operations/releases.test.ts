@@ -16,15 +16,15 @@ import type { Projector } from '../../src/projecting/projector.js';
 import { eventually } from '../support/embedded.js';
 import { withOtherTables } from '../support/next-release.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
+import { openForEach } from '../support/opened.js';
 
 const LAST = MIGRATION_NAMES.at(-1) ?? '';
 const OLDER = { '0000_older': { up: () => Promise.resolve() } };
 const newer = withOtherTables('users');
 
-let projected: ProjectedLedger;
+const projected = openForEach(() => ProjectedLedger.open(), 'close');
 let pool: pg.Pool;
 beforeEach(async () => {
-  projected = await ProjectedLedger.open();
   ({ pool } = projected);
   // The older release was here first, and does not know the last migration.
   await ensureOwnGenerations(pool, accountProjectors);
@@ -35,7 +35,6 @@ beforeEach(async () => {
   );
   await pool.query(`insert into ledger.migration values ('0000_older', '')`);
 });
-afterEach(() => projected.close());
 
 const operatorOf = (projectors: readonly Projector[]): RecordingOperator => ({
   parts: { pool, log: projected.log, decode: projected.ledger.decode, projectors },

@@ -1,10 +1,8 @@
 // Over 5 s: a replay for each kind of damage.
 import { randomUUID } from 'node:crypto';
-import { pino } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
-import { loadConfig } from '../../src/config/config.js';
-import { openCore, type Core } from '../../src/stores/core.js';
+import { type Core } from '../../src/stores/core.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { newId } from '../../src/foundation/world.js';
 import type { Difference } from '../../src/operations/ledger/replay/comparison.js';
@@ -19,6 +17,7 @@ import { eventually } from '../support/embedded.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { replayLedger } from '../support/operations.js';
 import { createStores, RunningService, type TestStores } from '../support/running-service.js';
+import { openCoreOn } from '../harness/open-core-on.js';
 
 /**
  * Damages that a replay must find and name, made from the definitions of the tables: a new column
@@ -32,7 +31,6 @@ const ONE_BY_ONE = { accountsInMemory: 1 };
 
 let stores: TestStores;
 let core: Core;
-/** An event of the test mode. */
 let contradiction: { readonly id: string; readonly revision: string };
 
 beforeAll(async () => {
@@ -42,15 +40,8 @@ beforeAll(async () => {
   contradiction = await contradict(service.service.core);
   await everythingProjected(service.service.core);
   await service.stop();
-  core = await openCore({
-    config: loadConfig({
-      DATABASE_URL: stores.databaseUrl,
-      MASTER_KEY_FILE: stores.masterKeyFile,
-    }),
-    logger: pino({ level: 'silent' }),
-    actor: { kind: 'system', id: 'test' },
-    applicationName: 'replay-of-damages',
-  });
+  const { databaseUrl, masterKeyFile } = stores;
+  core = await openCoreOn({ DATABASE_URL: databaseUrl, MASTER_KEY_FILE: masterKeyFile });
 });
 afterAll(async () => {
   await core.close();
@@ -75,7 +66,6 @@ async function contradict({ log, codec, names }: Core): Promise<typeof contradic
   return { id, revision: String(end.revision + 1n) };
 }
 
-/** A row in every table. */
 async function tellStory(service: RunningService): Promise<void> {
   const { live, test: testMode } = await service.createTenant({ alias: TENANT });
   await testMode.post('/accountsync', { id: 'carl', subscription: { status: 'TRIAL' } });
@@ -137,7 +127,6 @@ const TABLES: readonly TableOfModel[] = accountProjectors.flatMap(({ name, table
   tables.map((table) => ({ readModel: name, table })),
 );
 
-/** Says in which tenant and mode a row is. */
 const isOfScope = (column: string): boolean => column === 'tenant' || column === 'mode';
 
 /** A value of the column's type that no row has. */
@@ -229,7 +218,6 @@ async function add(of: TableOfModel): Promise<Damage | undefined> {
   return { readModel, row: nameOf(table, row), columns: [], repair };
 }
 
-/** Plants a damage in every table, replays, and repairs them. */
 async function replayOf(
   plant: (of: TableOfModel) => Promise<Damage | undefined>,
   options: Parameters<typeof replayLedger>[3] = {},

@@ -27,53 +27,51 @@ test("a table's columns are as wide as their widest cell, and amounts end in one
   );
 });
 
-describe('on a narrow terminal', () => {
-  const ID = '0b9f1c52-7a51-4f0e-9d3a-6d1f8f8a0c11';
-  const TIME = '2026-03-01T10:20:30.123Z';
-  const text = 'a text of which not all is shown, as it is long';
-  const shown = (width: number | undefined, ...rows: (readonly string[])[]): readonly string[] => {
-    const lines = textOf(['event', 'at', 'why', { amount: 'amount' }], rows, width).split('\n');
-    return lines.slice(2, -1);
-  };
+const ID = '0b9f1c52-7a51-4f0e-9d3a-6d1f8f8a0c11';
+const TIME = '2026-03-01T10:20:30.123Z';
+const text = 'a text of which not all is shown, as it is long';
+const shown = (width: number | undefined, ...rows: (readonly string[])[]): readonly string[] => {
+  const lines = textOf(['event', 'at', 'why', { amount: 'amount' }], rows, width).split('\n');
+  return lines.slice(2, -1);
+};
 
-  test('times and ids are shortened first, then texts; amounts never', () => {
-    expect(shown(undefined, [ID, TIME, text, '1000'])).toEqual([`${ID}  ${TIME}  ${text}   1,000`]);
-    expect(shown(100, [ID, TIME, text, '1000'])).toEqual([
-      `0b9f1c52…  2026-03-01 10:20:30Z  ${text}   1,000`,
-    ]);
-    const [narrow = ''] = shown(60, [ID, TIME, text, '1000']);
-    expect(narrow).toBe('0b9f1c52…  2026-03-01 10:20:30Z  a text of which no…   1,000');
-    expect(narrow).toHaveLength(60);
-  });
+test('on a narrow terminal times and ids are shortened first, then texts; amounts never', () => {
+  expect(shown(undefined, [ID, TIME, text, '1000'])).toEqual([`${ID}  ${TIME}  ${text}   1,000`]);
+  expect(shown(100, [ID, TIME, text, '1000'])).toEqual([
+    `0b9f1c52…  2026-03-01 10:20:30Z  ${text}   1,000`,
+  ]);
+  const [narrow = ''] = shown(60, [ID, TIME, text, '1000']);
+  expect(narrow).toBe('0b9f1c52…  2026-03-01 10:20:30Z  a text of which no…   1,000');
+  expect(narrow).toHaveLength(60);
+});
 
-  test('a cell that does not fit at all is in a further line of its row: texts first', () => {
-    let shortened = 0;
-    const columns = ['type', 'at', 'event', { amount: 'amount' }];
-    const rows = [
-      ['opening', '', '', '5'],
-      ['issued', TIME, 'a short one', '1000'],
-    ];
-    const lines = textOf(columns, rows, 40, () => (shortened += 1)).split('\n');
-    expect(lines).toEqual([
-      'type     at                    amount',
-      '  event',
-      '───────  ────────────────────  ──────',
-      'opening                             5',
-      'issued   2026-03-01 10:20:30Z   1,000',
-      '  a short one',
-      '',
-    ]);
-    expect(shortened).toBe(1);
-  });
+test('on a narrow terminal a cell that does not fit at all is in a further line of its row: texts first', () => {
+  let shortened = 0;
+  const columns = ['type', 'at', 'event', { amount: 'amount' }];
+  const rows = [
+    ['opening', '', '', '5'],
+    ['issued', TIME, 'a short one', '1000'],
+  ];
+  const lines = textOf(columns, rows, 40, () => (shortened += 1)).split('\n');
+  expect(lines).toEqual([
+    'type     at                    amount',
+    '  event',
+    '───────  ────────────────────  ──────',
+    'opening                             5',
+    'issued   2026-03-01 10:20:30Z   1,000',
+    '  a short one',
+    '',
+  ]);
+  expect(shortened).toBe(1);
+});
 
-  test('a table that fits is shown whole, and it is said when one is not', () => {
-    let shortened = 0;
-    const say = (): void => void (shortened += 1);
-    textOf(['a', 'b'], [['12345', '1']], 8, say);
-    expect(shortened).toBe(0);
-    expect(textOf(['a', 'b'], [['1234567890', '1']], 12, say)).toContain('12345678…  1\n');
-    expect(shortened).toBe(1);
-  });
+test('on a narrow terminal a table that fits is shown whole, and it is said when one is not', () => {
+  let shortened = 0;
+  const say = (): void => void (shortened += 1);
+  textOf(['a', 'b'], [['12345', '1']], 8, say);
+  expect(shortened).toBe(0);
+  expect(textOf(['a', 'b'], [['1234567890', '1']], 12, say)).toContain('12345678…  1\n');
+  expect(shortened).toBe(1);
 });
 
 test('for a pipe a table is tab-separated, whole, a line each row', () => {

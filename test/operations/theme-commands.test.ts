@@ -14,21 +14,16 @@ import { metaBy } from '../support/operations.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { FOREIGN_THEME } from '../themes/foreign-theme.js';
 import { runHere, type Ran } from '../support/command-line.js';
-import { useService, type TestTenant } from '../support/running-service.js';
-
-/** `theme …` next to a running service, and the same over HTTP. */
+import { useService, useTenant } from '../support/running-service.js';
 
 const WHOLE = { jsOptions: {}, widget: {}, email: {} };
 const heading = (text: string) => ({ ...WHOLE, page: { heading: text } });
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown;
 
 const running = useService();
-let tenant: TestTenant;
+const tenant = useTenant(running, { each: true });
 const folder = useFolder();
 
-beforeEach(async () => {
-  tenant = await running.service.createTenant();
-});
 jest.setTimeout(180_000);
 
 const theme = (...words: readonly string[]): Promise<Ran> => cli('theme', ...words);

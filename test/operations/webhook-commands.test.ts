@@ -1,22 +1,13 @@
 // Over 5 s: some twenty commands, which each open the stores.
 import { runHere } from '../support/command-line.js';
-import { useService, type TestTenant } from '../support/running-service.js';
-import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
-
-/** `webhook …` next to a running service. */
+import { useService, useTenant } from '../support/running-service.js';
+import { startWebhookReceiver } from '../support/webhook-receiver.js';
+import { openOnce } from '../support/opened.js';
 
 const ALLOWED = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
-const running = useService(ALLOWED);
-let receiver: WebhookReceiver;
-let tenant: TestTenant;
-
-beforeAll(async () => {
-  receiver = await startWebhookReceiver();
-});
-beforeEach(async () => {
-  tenant = await running.service.createTenant();
-});
-afterAll(() => receiver.stop());
+const running = useService(() => ALLOWED);
+const tenant = useTenant(running, { each: true });
+const receiver = openOnce(startWebhookReceiver, 'stop');
 jest.setTimeout(180_000);
 
 async function webhook(command: string, ...words: readonly string[]) {

@@ -6,34 +6,19 @@ import type { ApiClient } from '../support/api-client.js';
 import { runHere } from '../support/command-line.js';
 import { startPostgresProxy } from '../support/postgres-proxy.js';
 import { eventually } from '../support/embedded.js';
-import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
-import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
+import { personal, useService, useTenant } from '../support/running-service.js';
+import { startWebhookReceiver } from '../support/webhook-receiver.js';
+import { openOnce } from '../support/opened.js';
 
-/**
- * `webhook listen` as it ships, next to a running service: slow, as it runs until a signal ends its
- * process.
- */
+/** `webhook listen` as it ships, next to a running service. */
 
 jest.setTimeout(180_000);
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
-let receiver: WebhookReceiver;
-let line: Awaited<ReturnType<typeof startPostgresProxy>>;
-let tenant: TestTenant;
-
-beforeAll(async () => {
-  running = await startWithStores();
-  receiver = await startWebhookReceiver();
-  line = await startPostgresProxy(running.stores.databaseUrl);
-});
-beforeEach(async () => {
-  tenant = await running.service.createTenant();
-});
-afterAll(async () => {
-  await receiver.stop();
-  await line.proxy.close();
-  await running.end();
-});
+const running = useService();
+const receiver = openOnce(startWebhookReceiver, 'stop');
+const line = openOnce(() => startPostgresProxy(running.stores.databaseUrl));
+const proxy = openOnce(() => line.proxy, 'close');
+const tenant = useTenant(running, { each: true });
 
 class Listening {
   out = '';
@@ -56,7 +41,6 @@ class Listening {
     this.ended = once(this.child, 'close');
   }
 
-  /** Waits until it listens. */
   async begun(): Promise<this> {
     await this.until(() => this.err.includes('listening to'));
     return this;
@@ -157,11 +141,9 @@ test('events are forwarded signed twice, without a subscription, with the body o
   await aUser(tenant.live);
   const received = await receiver.requests('/mine', 2);
   await listening.until(() => listening.lines.length === 2);
-  const keys = createLocalJWKSet(
-    (await (
-      await fetch(`${running.service.origin}/.well-known/jwks.json`)
-    ).json()) as JSONWebKeySet,
-  );
+  const served = await fetch(`${running.service.origin}/.well-known/jwks.json`);
+  expect(served.headers.get('cache-control')).toBe('no-cache');
+  const keys = createLocalJWKSet((await served.json()) as JSONWebKeySet);
   for (const [index, { body, headers }] of received.entries()) {
     expect(body.toString()).toBe(listening.lines[index]);
     expect(new Webhook(listening.secret).verify(body.toString(), { ...headers })).toMatchObject({
@@ -194,9 +176,9 @@ test('webhook listen waits while the database is away, and misses nothing', asyn
   const listening = await new Listening(
     ...[tenant.alias, '--json', '--forward-to', receiver.url('/late')],
   ).begun();
-  line.proxy.refuse();
+  proxy.refuse();
   await aUser(tenant.live);
-  line.proxy.accept();
+  proxy.accept();
   await aUser(tenant.live);
   await receiver.requests('/late', 4);
   await listening.until(() => listening.lines.length === 4);

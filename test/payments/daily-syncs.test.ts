@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import { DailySyncs, type DailySyncsParts } from '../../src/payments/incoming/daily-syncs.js';
 import { recordConnection, providerRows } from '../../src/payments/incoming/payment-rows.js';
 import {
@@ -12,8 +11,6 @@ import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { connectionOf, tenantsBut } from './support/parts.js';
 
-/** Walks in several processes on one database. A provider of the test's own answers by tenant. */
-
 interface Asked {
   readonly process: string;
   readonly tenant: string;
@@ -22,16 +19,14 @@ interface Asked {
 
 type Answer = (cursor: string | null) => Promise<FactsPage>;
 
-let pool: pg.Pool;
 let asked: Asked[];
 let answers: Map<string, Answer>;
 let ends: string[];
-/** The `since` of each page. */
 let walkedFrom: number[];
 const hanging: (() => void)[] = [];
 const running: { readonly syncs: DailySyncs; readonly presence: ProcessPresence }[] = [];
 
-useDatabase(8, (opened) => (pool = opened));
+const { pool } = useDatabase(8);
 beforeEach(async () => {
   asked = [];
   answers = new Map();

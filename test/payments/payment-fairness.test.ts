@@ -1,5 +1,4 @@
 import { modeOf } from '../../src/domain/scope.js';
-import type pg from 'pg';
 import type { AccountCommandEnvelope, Commands } from '../../src/command-handling/commands.js';
 import { decide } from '../domain/support/decisions.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
@@ -17,8 +16,6 @@ import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { connectionOf, tenantsBut } from './support/parts.js';
 
-/** Tenants share the workers that pay rewards: what one of them meets, no other one feels. */
-
 const CREDIT = { ...credit(500), currency: 'EUR' } as const;
 const ACCOUNT: readonly AccountEvent[] = [
   accountOpened(ACME),
@@ -27,9 +24,7 @@ const ACCOUNT: readonly AccountEvent[] = [
   { type: 'PaymentProviderIdSet', at: 1, paymentProviderId: personal(ACME.accountRef, 'cus_1') },
 ];
 
-let pool: pg.Pool;
 let states: Map<string, AccountState>;
-/** The tenant of each call, in order. */
 let paid: string[];
 let underWay: Map<string, number>;
 let most: Map<string, number>;
@@ -42,7 +37,7 @@ let whenLost: Map<string, () => void>;
 /** What took effect, by tenant and key. */
 let effects: Set<string>;
 
-useDatabase(4, (opened) => (pool = opened));
+const { pool } = useDatabase(4);
 beforeEach(async () => {
   states = new Map();
   [paid, hanging] = [[], []];

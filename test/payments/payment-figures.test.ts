@@ -1,24 +1,16 @@
-import type pg from 'pg';
 import type { AccountRef } from '../../src/domain/scope.js';
 import { addWaiting, markLinked } from '../../src/payments/incoming/payment-rows.js';
 import { requestPayment, PAYMENTS, WAITS_FOR } from '../../src/payments/outgoing/payment-work.js';
-import { workStore, type WorkOutcome, type WorkStore } from '../../src/work-queue/work-items.js';
+import { workStore, type WorkOutcome } from '../../src/work-queue/work-items.js';
 import { tableFigures } from '../../src/payments/payment-figures.js';
 import { useDatabase } from '../support/database.js';
-
-/** The figures of payments in metrics and health, from tables next to the log. */
 
 const HOUR = 3_600_000;
 const SCOPE = { tenant: 'a', mode: 'live' } as const;
 const ACCOUNT = { ...SCOPE, account: 'acc' as AccountRef };
 
-let pool: pg.Pool;
-let work: WorkStore;
-
-useDatabase(2, (opened) => {
-  pool = opened;
-  work = workStore(pool);
-});
+const { pool } = useDatabase(2);
+const work = workStore(pool);
 beforeEach(() => pool.query('delete from ledger.work_items'));
 
 /** As after an hour. */

@@ -5,15 +5,8 @@ import { requestPayment, wakePayment } from '../../src/payments/outgoing/payment
 import { workStore } from '../../src/work-queue/work-items.js';
 import type { Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
-import {
-  personal as personalOf,
-  startWithStores,
-  type RunningService,
-  type TestTenant,
-} from '../support/running-service.js';
+import { personal as personalOf, useService, useTenant } from '../support/running-service.js';
 import { StripeDouble, type DoubleCall } from '../harness/stripe-double.js';
-
-/** A tenant changes its account of the provider; the customers have the same ids in both. */
 
 const KEYS = { former: 'sk_live_former0001', present: 'sk_live_present0002' } as const;
 const REWARD = { type: 'CREDIT', unit: 'CENTS', currency: 'USD', assignedCredit: 1000 } as const;
@@ -26,25 +19,22 @@ const PROGRAM = {
 
 type Which = keyof typeof KEYS;
 
-let service: RunningService;
-let end: () => Promise<void>;
+const { service } = useService(() => ({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }));
 let doubles: Record<Which, StripeDouble>;
-let tenant: TestTenant;
+const tenant = useTenant(
+  { service },
+  { each: true, programType: 'PAYMENT_PROVIDER', program: PROGRAM },
+);
 
-beforeAll(async () => {
-  ({ service, end } = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }));
-});
 beforeEach(async () => {
   const [former, present] = await Promise.all([
     StripeDouble.start({ secretKey: KEYS.former }),
     StripeDouble.start({ secretKey: KEYS.present }),
   ]);
   doubles = { former, present };
-  tenant = await service.createTenant({ programType: 'PAYMENT_PROVIDER', program: PROGRAM });
   await connect('former');
 });
 afterEach(() => Promise.all(Object.values(doubles).map((double) => double.stop())));
-afterAll(() => end());
 
 const scope = () => ({ tenant: tenant.alias, mode: 'live' }) as const;
 const meta = () => metaOf(scope(), { kind: 'operator', id: 'test' }, 'test');
@@ -92,7 +82,6 @@ async function shown(id: string): Promise<ShownPush | undefined> {
 const comesTo = (id: string, state: ShownPush['state']): Promise<void> =>
   eventually(async () => (await shown(id))?.state === state);
 
-/** As `payment sync` asks for an account. */
 async function tryAgain(id: string): Promise<void> {
   const { core } = service.service;
   const account = core.names.accountRef(scope(), id);

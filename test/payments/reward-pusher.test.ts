@@ -11,11 +11,9 @@ import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { ErrorLines } from '../support/error-lines.js';
 import type { Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
-import { personal, useService, type TestTenant } from '../support/running-service.js';
+import { personal, useService, type TestTenant, useTenant } from '../support/running-service.js';
 import { StripeDouble, type DoubleCall } from '../harness/stripe-double.js';
 import { connectionOf } from './support/parts.js';
-
-/** From a program file to the customer's bill, with a double of the provider. */
 
 const KEY = 'sk_live_pushes0001';
 const WEBHOOK_SECRET = 'whsec_pushes0001';
@@ -38,11 +36,14 @@ const PROGRAM = {
   },
 } as const;
 
-const running = useService({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
+const running = useService(() => ({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }));
 let double: StripeDouble;
-let tenant: TestTenant;
+const tenant = useTenant(running, {
+  programType: 'PAYMENT_PROVIDER',
+  program: PROGRAM,
+});
 /** Its connection is known to the pushers of the tests alone. */
-let apart: TestTenant;
+const apart = useTenant(running, { programType: 'PAYMENT_PROVIDER', program: PROGRAM });
 let provider: StripeProvider;
 
 beforeAll(async () => {
@@ -51,11 +52,6 @@ beforeAll(async () => {
     new EndpointGuard({ allowed: [{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }] }),
     { withinMs: 60_000, trusted: double.certificate },
   );
-  tenant = await running.service.createTenant({
-    programType: 'PAYMENT_PROVIDER',
-    program: PROGRAM,
-  });
-  apart = await running.service.createTenant({ programType: 'PAYMENT_PROVIDER', program: PROGRAM });
 });
 afterAll(async () => {
   // Ends a call that has no answer.

@@ -1,7 +1,5 @@
 import { eventOf, unknownForm } from '../../src/payments/stripe/stripe-events.js';
 
-/** Events of Stripe, in the shapes of older and of present versions of its interface. */
-
 const event = (type: string, object: object) => ({
   id: 'evt_1',
   type,

@@ -6,24 +6,14 @@ import {
 import { StripeProvider } from '../../src/payments/stripe/stripe-provider.js';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { StripeDouble } from '../harness/stripe-double.js';
-
-/** The adapter, through the official package, over TLS on loopback. */
+import { openOnce } from '../support/opened.js';
 
 const KEY = 'sk_test_adapter0001';
 const LOOPBACK = { address: '127.0.0.0', prefix: 8, family: 'ipv4' } as const;
 const WITHIN_MS = 60_000;
 
-let double: StripeDouble;
-let provider: StripeProvider;
-
-beforeAll(async () => {
-  double = await StripeDouble.start({ secretKey: KEY, tls: true });
-  provider = providerWith({ withinMs: WITHIN_MS });
-});
-afterAll(async () => {
-  await provider.close();
-  await double.stop();
-});
+const double = openOnce(() => StripeDouble.start({ secretKey: KEY, tls: true }), 'stop');
+const provider = openOnce(() => providerWith({ withinMs: WITHIN_MS }), 'close');
 
 const providerWith = ({ withinMs }: { readonly withinMs: number }): StripeProvider =>
   new StripeProvider(new EndpointGuard({ allowed: [LOOPBACK] }), {

@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import { TooBusy } from '../../src/command-handling/stream-queues.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
@@ -13,20 +12,11 @@ import {
   TestReleases,
   type TestFact,
 } from '../support/releases.js';
+import { openForEach, openOnce } from '../support/opened.js';
 
-let pool: pg.Pool;
-let log: PostgresEventLog;
-let releases: TestReleases;
-
-afterAll(() => log.close());
-useDatabase(12, async (opened, url) => {
-  pool = opened;
-  log = await PostgresEventLog.open({ url });
-});
-beforeEach(async () => {
-  releases = await TestReleases.on(pool, log);
-});
-afterEach(() => releases.stopAll());
+const { database, pool } = useDatabase(12);
+const log = openOnce(() => PostgresEventLog.open({ url: database.url }), 'close');
+const releases = openForEach(() => TestReleases.on(pool, log), 'stopAll');
 
 const rows = async () =>
   (

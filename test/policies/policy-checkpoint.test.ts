@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
 import {
   beginCheckpoint,
@@ -12,21 +11,15 @@ import type { Locks } from '../../src/postgres/leadership.js';
 import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { OLD_FACT, streamOf, TestReleases } from '../support/releases.js';
+import { openForEach, openOnce } from '../support/opened.js';
 
-let pool: pg.Pool;
-let url: string;
-let log: PostgresEventLog;
-let releases: TestReleases;
-afterAll(() => log.close());
-useDatabase(8, async (opened, at) => {
-  [pool, url] = [opened, at];
-  log = await PostgresEventLog.open({ url });
-});
+const { database, pool } = useDatabase(8);
+const openLog = () => PostgresEventLog.open({ url: database.url });
+const log = openOnce(openLog, 'close');
+const releases = openForEach(() => TestReleases.on(pool, log), 'stopAll');
 beforeEach(async () => {
-  releases = await TestReleases.on(pool, log);
   await pool.query('truncate ledger.handler_checkpoints');
 });
-afterEach(() => releases.stopAll());
 
 it('a checkpoint moves from the version that its writer knows, and from no other', async () => {
   const at = (reached: string) => ({ reached, witness: undefined, trail: undefined });
@@ -110,7 +103,7 @@ it('a leader that has read nothing keeps the event of its checkpoint', async () 
   await releases.stop(first);
   const before = await stored();
   expect(before).toMatchObject({ position: head, witness: { position: head } });
-  const elsewhere = await PostgresEventLog.open({ url });
+  const elsewhere = await openLog();
   // As a command does that this process handles: an event from before the checkpoint.
   for await (const { position } of elsewhere.readStream(streamOf('one')))
     expect(elsewhere.compare(position, head)).toBe(-1);

@@ -1,7 +1,5 @@
 import { Trail } from '../../src/following/trail.js';
 
-/** The earlier checkpoints that a follower can go back to. */
-
 const trailOf = (seconds: number): readonly number[] => {
   const trail = new Trail([], (position) => BigInt(position));
   let points: readonly { readonly reached: string }[] = [];

@@ -8,7 +8,6 @@ class Flow {
   readonly begun: string[] = [];
   readonly done: string[] = [];
   readonly failures: unknown[] = [];
-  /** The positions up to which all is done. */
   readonly reached: string[] = [];
   readonly flow: ReactionFlow;
   readonly ending = new AbortController();

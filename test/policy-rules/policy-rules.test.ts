@@ -18,10 +18,7 @@ const RECORDED_AT = 50_000;
 
 const TERMS = terms(credit(1_000), { when: 'CONVERTED' });
 
-/**
- * `given(event).then(reactions)`: what all policies together want done about one event of Acme's
- * account.
- */
+/** `given(event).then(reactions)`: the reactions of all policies to an event of Acme. */
 function given(event: DomainEvent) {
   const at = { stream: ACME.accountRef, recordedAt: RECORDED_AT };
   const ledgerEvent = ledgerEventOf(ACME, event, at);

@@ -5,24 +5,13 @@ import {
   isUnavailable,
   openPool,
 } from '../../src/postgres/database.js';
-import { type TestDatabase, createTestDatabase } from '../support/database.js';
+import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
+import { openForEach, openOnce } from '../support/opened.js';
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => (database = await createTestDatabase({ migrated: false })));
-afterAll(() => database.drop());
-beforeEach(
-  () =>
-    (pool = openPool({
-      url: database.url,
-      max: 2,
-      applicationName: 'pool-test',
-      statementTimeoutMs: 300,
-    })),
-);
-afterEach(() => pool.end());
+const database = openOnce(() => createTestDatabase({ migrated: false }), 'drop');
+const options = { max: 2, applicationName: 'pool-test', statementTimeoutMs: 300 };
+const pool = openForEach(() => openPool({ url: database.url, ...options }), 'end');
 
 async function refusalOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(

@@ -10,15 +10,8 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../src/embedded-postgres/embedded-postgres.js';
-import {
-  createDataDir,
-  eventually,
-  removeDataDir,
-  serverPid,
-  startInOtherProcess,
-  superuserUrl,
-  textOf,
-} from '../support/embedded.js';
+import { makeDataDir, removeDataDir, postmasterPid } from '../harness/service-process.js';
+import { eventually, startInOtherProcess, superuserUrl, textOf } from '../support/embedded.js';
 
 /** A database that a first start made: making one takes seconds, copying its files does not. */
 let madeBefore: string;
@@ -26,14 +19,14 @@ let dataDir: string;
 let members: EmbeddedPostgres[];
 
 beforeAll(async () => {
-  madeBefore = await createDataDir();
+  madeBefore = await makeDataDir();
   const server = await startEmbeddedPostgres({ dataDir: madeBefore, fsync: false });
   await server.stop();
 });
 afterAll(() => removeDataDir(madeBefore));
 
 beforeEach(async () => {
-  dataDir = await createDataDir();
+  dataDir = await makeDataDir();
   members = [];
 });
 
@@ -96,7 +89,7 @@ test('the first start creates a database, and a later one has its data', async (
   ).toBe('b C.UTF-8 UTF8');
   await ask(first.url, 'create table kept as select 7 as value');
   await first.stop();
-  expect(await serverPid(dataDir)).toBeUndefined();
+  expect(await postmasterPid(dataDir)).toBeUndefined();
 
   const second = await start();
   expect(second.attached).toBe(false);
@@ -135,7 +128,7 @@ test('a second process attaches, and the last one to stop stops the server', asy
   await starter.stop();
   expect(await ask(second.url, 'select 1')).toBe('1');
   await second.stop();
-  expect(await serverPid(dataDir)).toBeUndefined();
+  expect(await postmasterPid(dataDir)).toBeUndefined();
 });
 
 test('a start during a stop gets a server', async () => {
@@ -148,11 +141,11 @@ test('a start during a stop gets a server', async () => {
 test('a server whose process was killed is found again, and stopped by the next one', async () => {
   await copyDatabaseTo();
   const killed = await startInOtherProcess(dataDir);
-  const pid = await serverPid(dataDir);
+  const pid = await postmasterPid(dataDir);
   await killed.kill();
   const next = await start();
   expect(next).toMatchObject({ attached: true, socketFolder: killed.socketFolder });
-  expect(await serverPid(dataDir)).toBe(pid);
+  expect(await postmasterPid(dataDir)).toBe(pid);
   await eventually(
     async () =>
       (await ask(
@@ -161,14 +154,14 @@ test('a server whose process was killed is found again, and stopped by the next 
       )) === '1',
   );
   await next.stop();
-  expect(await serverPid(dataDir)).toBeUndefined();
+  expect(await postmasterPid(dataDir)).toBeUndefined();
 });
 
 test('the start after process and server were killed together recovers', async () => {
   await copyDatabaseTo();
   const killed = await startInOtherProcess(dataDir);
   await ask(killed.url, 'create table kept as select generate_series(1, 1000) as value');
-  const pid = await serverPid(dataDir);
+  const pid = await postmasterPid(dataDir);
   await killed.kill();
   killServer(pid);
   const next = await start();
@@ -189,11 +182,11 @@ test('a process id that another program has now is no obstacle, and that program
 
 test('the server of another data folder at the recorded process and port is not touched', async () => {
   await copyDatabaseTo();
-  const other = await createDataDir();
+  const other = await makeDataDir();
   await copyDatabaseTo(other);
   try {
     const foreign = await start(other);
-    const foreignPid = await serverPid(other);
+    const foreignPid = await postmasterPid(other);
     const before = await start();
     await before.stop();
     await leavePostmasterFile(dataDir, foreignPid ?? 0, foreign.socketFolder);
@@ -203,7 +196,7 @@ test('the server of another data folder at the recorded process and port is not 
     expect(own.socketFolder).not.toBe(foreign.socketFolder);
     expect(await dataDirectoryOf(dataDir, own)).toBe(join(dataDir, 'postgres'));
     await own.stop();
-    expect(await serverPid(other)).toBe(foreignPid);
+    expect(await postmasterPid(other)).toBe(foreignPid);
     expect(await dataDirectoryOf(other, foreign)).toBe(join(other, 'postgres'));
     await foreign.stop();
   } finally {
@@ -217,11 +210,11 @@ test('a crashed server restarts, and pools recover', async () => {
   const pool = openPool({ url: () => server.url, max: 3, applicationName: 'test' });
   try {
     await Promise.all([1, 2, 3].map(() => pool.query('select pg_sleep(0)')));
-    const pid = await serverPid(dataDir);
+    const pid = await postmasterPid(dataDir);
     killServer(pid);
     await eventually(
       async () =>
-        (await pool.query('select 1')).rows.length === 1 && (await serverPid(dataDir)) !== pid,
+        (await pool.query('select 1')).rows.length === 1 && (await postmasterPid(dataDir)) !== pid,
     );
   } finally {
     await pool.end();
@@ -232,7 +225,7 @@ test('after a crash every attached process is attached again', async () => {
   await copyDatabaseTo();
   const other = await startInOtherProcess(dataDir);
   const one = await start();
-  const pid = await serverPid(dataDir);
+  const pid = await postmasterPid(dataDir);
   killServer(pid);
   await eventually(
     async () =>
@@ -242,18 +235,18 @@ test('after a crash every attached process is attached again', async () => {
       )) === '2',
   );
   await one.stop();
-  expect(await serverPid(dataDir)).toBeDefined();
+  expect(await postmasterPid(dataDir)).toBeDefined();
   await other.stop();
-  expect(await serverPid(dataDir)).toBeUndefined();
+  expect(await postmasterPid(dataDir)).toBeUndefined();
 });
 
 test('nothing is restarted once it was stopped', async () => {
   await copyDatabaseTo();
   const server = await start();
-  killServer(await serverPid(dataDir));
+  killServer(await postmasterPid(dataDir));
   await server.stop();
   await server.stop();
-  await eventually(async () => (await serverPid(dataDir)) === undefined);
+  await eventually(async () => (await postmasterPid(dataDir)) === undefined);
 });
 
 test('the values of a statement are not logged', async () => {
@@ -291,7 +284,7 @@ test('a lost password is named, not replaced', async () => {
 
 /** The sockets that the server of a data folder has open, from the kernel. */
 async function listeningSockets(folder: string): Promise<readonly string[]> {
-  const pid = await serverPid(folder);
+  const pid = await postmasterPid(folder);
   const links = await Promise.all(
     (await readdir(`/proc/${pid}/fd`)).map((fd) =>
       readlink(`/proc/${pid}/fd/${fd}`).catch(() => ''),
@@ -319,30 +312,27 @@ test('the server listens on one Unix socket alone, which only its owner can use'
   expect((await stat(join(dataDir, 'socket'))).mode & 0o777).toBe(0o700);
 });
 
-describe('a data folder whose path is too long for a socket', () => {
-  /** The socket's path has 107 bytes, or one more. */
-  const folderFor = (socketPathBytes: number): string =>
-    join(dataDir, 'x'.repeat(socketPathBytes - `${dataDir}//socket/.s.PGSQL.5432`.length));
+const folderFor = (socketPathBytes: number): string =>
+  join(dataDir, 'x'.repeat(socketPathBytes - `${dataDir}//socket/.s.PGSQL.5432`.length));
 
-  test('at 107 bytes the socket is inside, at 108 in the temporary directory', async () => {
-    const inside = await start(folderFor(107));
-    expect(inside.socketFolder).toBe(join(folderFor(107), 'socket'));
-    await inside.stop();
+test('a socket is inside a data folder whose path has 107 bytes, and in the temporary directory from 108 on', async () => {
+  const inside = await start(folderFor(107));
+  expect(inside.socketFolder).toBe(join(folderFor(107), 'socket'));
+  await inside.stop();
 
-    const folder = folderFor(108);
-    const server = await start(folder);
-    const named = server.socketFolder;
-    expect(named.startsWith(tmpdir())).toBe(true);
-    const about = await stat(named);
-    expect([about.mode & 0o777, about.uid]).toEqual([0o700, process.getuid?.()]);
-    expect(await ask(server.url, 'select 1')).toBe('1');
+  const folder = folderFor(108);
+  const server = await start(folder);
+  const named = server.socketFolder;
+  expect(named.startsWith(tmpdir())).toBe(true);
+  const about = await stat(named);
+  expect([about.mode & 0o777, about.uid]).toEqual([0o700, process.getuid?.()]);
+  expect(await ask(server.url, 'select 1')).toBe('1');
 
-    const other = await startInOtherProcess(folder);
-    expect(other).toMatchObject({ attached: true, socketFolder: named });
-    await server.stop();
-    await other.stop();
-    await expect(stat(named)).rejects.toThrow('ENOENT');
-  });
+  const other = await startInOtherProcess(folder);
+  expect(other).toMatchObject({ attached: true, socketFolder: named });
+  await server.stop();
+  await other.stop();
+  await expect(stat(named)).rejects.toThrow('ENOENT');
 });
 
 test('a folder of the socket that others can enter is refused in one line', async () => {
@@ -350,36 +340,30 @@ test('a folder of the socket that others can enter is refused in one line', asyn
   await mkdir(join(dataDir, 'socket'), { recursive: true });
   await chmod(join(dataDir, 'socket'), 0o755);
   await expect(start()).rejects.toThrow(/socket must be a folder of the user .* mode 0700/);
-  expect(await serverPid(dataDir)).toBeUndefined();
+  expect(await postmasterPid(dataDir)).toBeUndefined();
 });
 
-describe('the role of the service', () => {
-  test('is an ordinary one that owns its database', async () => {
-    await copyDatabaseTo();
-    const { url } = await start();
-    const role = 'from pg_roles where rolname = current_user';
-    expect(await ask(url, `select rolsuper or rolcreaterole or rolcreatedb ${role}`)).toBe('false');
-    expect(
-      await ask(
-        url,
-        'select pg_get_userbyid(datdba) = current_user from pg_database where datname = current_database()',
-      ),
-    ).toBe('true');
-    await expect(ask(url, `copy (select 1) to program 'true'`)).rejects.toThrow(
-      /permission denied/,
-    );
-    await expect(ask(url, `select pg_read_file('PG_VERSION')`)).rejects.toThrow(
-      /permission denied/,
-    );
-  });
+test('the role of the service is an ordinary one that owns its database', async () => {
+  await copyDatabaseTo();
+  const { url } = await start();
+  const role = 'from pg_roles where rolname = current_user';
+  expect(await ask(url, `select rolsuper or rolcreaterole or rolcreatedb ${role}`)).toBe('false');
+  expect(
+    await ask(
+      url,
+      'select pg_get_userbyid(datdba) = current_user from pg_database where datname = current_database()',
+    ),
+  ).toBe('true');
+  await expect(ask(url, `copy (select 1) to program 'true'`)).rejects.toThrow(/permission denied/);
+  await expect(ask(url, `select pg_read_file('PG_VERSION')`)).rejects.toThrow(/permission denied/);
+});
 
-  test('a server that was killed before the role was made gets it at the next start', async () => {
-    await copyDatabaseTo();
-    const killed = await startInOtherProcess(dataDir);
-    await killed.kill();
-    await ask(await superuserUrl(dataDir, killed.url), 'alter database ledger owner to ledger');
-    const next = await start();
-    expect(next.attached).toBe(true);
-    expect(await ask(next.url, 'create schema mine')).toBe('undefined');
-  });
+test('the role of the service is made at the next start of a server that was killed before', async () => {
+  await copyDatabaseTo();
+  const killed = await startInOtherProcess(dataDir);
+  await killed.kill();
+  await ask(await superuserUrl(dataDir, killed.url), 'alter database ledger owner to ledger');
+  const next = await start();
+  expect(next.attached).toBe(true);
+  expect(await ask(next.url, 'create schema mine')).toBe('undefined');
 });

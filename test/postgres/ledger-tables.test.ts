@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import type pg from 'pg';
 import ts from 'typescript';
 import { fetchRows } from '../../src/postgres/statements.js';
 import { useDatabase } from '../support/database.js';
@@ -28,14 +27,12 @@ async function namedColumns(): Promise<string[]> {
   );
 }
 
-/** `ledger.identity` of `ledger.identity.one`. */
 const tableOf = (column: string): string => column.slice(0, column.lastIndexOf('.'));
 
 const isNullable = (type: string): boolean =>
   (type.split(',')[0] ?? '').includes('| null') || type === 'JsonWithDefault<unknown>';
 
-let pool: pg.Pool;
-useDatabase(1, (opened) => (pool = opened));
+const { pool } = useDatabase(1);
 
 test('the types of tables name the columns that the migrations make', async () => {
   const named = await namedColumns();

@@ -13,12 +13,7 @@ import {
 import { ensureLiveGenerations } from '../../src/projecting/generations/generations.js';
 import { useDatabase } from '../support/database.js';
 
-let pool: pg.Pool;
-let database: { readonly url: string };
-useDatabase(2, (opened, url) => ([pool, database] = [opened, { url }]), {
-  each: true,
-  migrated: false,
-});
+const { database, pool } = useDatabase(2, { each: true, migrated: false });
 
 const first: SchemaMigration = {
   up: async (db) => void (await sql`create table ledger.first (id bigint)`.execute(db)),

@@ -1,12 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type pg from 'pg';
 import { migrateToLatest } from '../../src/postgres/migrator.js';
 import { describeSchema } from '../../src/postgres/schema-description.js';
 import { useDatabase } from '../support/database.js';
 
-let pool: pg.Pool;
-useDatabase(2, (opened) => (pool = opened), { migrated: false });
+const { pool } = useDatabase(2, { migrated: false });
 
 test('docs/generated/schema.txt is the schema that the migrations make (node scripts/write-schema-snapshot.mjs renews it)', async () => {
   await migrateToLatest(pool);

@@ -6,9 +6,8 @@ import {
 } from '../../src/postgres/transaction.js';
 import { useDatabase } from '../support/database.js';
 
-let pool: pg.Pool;
 // One connection: the next statement meets what a transaction left behind.
-useDatabase(1, (opened) => (pool = opened), { migrated: false });
+const { pool } = useDatabase(1, { migrated: false });
 beforeAll(() => pool.query('create table written (what text)'));
 beforeEach(() => pool.query('delete from written'));
 

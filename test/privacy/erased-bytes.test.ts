@@ -3,15 +3,16 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.js';
-import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { readModelsToScrub } from '../support/read-models-to-scrub.js';
 import { replayErasures, SubjectKeysAfterReplay } from '../../src/stores/erasure-replay.js';
 import { scrub } from '../../src/privacy/scrub.js';
 import { startService, type Service } from '../../src/process/service.js';
 import { MailServer } from '../mails/support/mail-server.js';
 import { ApiClient, basic, path, query, type Json } from '../support/api-client.js';
-import { createDataDir, eventually, removeDataDir, superuserUrl } from '../support/embedded.js';
+import { makeDataDir, removeDataDir } from '../harness/service-process.js';
+import { eventually, superuserUrl } from '../support/embedded.js';
 import { filesWith, formsOf, holds } from '../support/marks.js';
+import { makeTenant } from '../harness/webhook-tenants.js';
 
 /**
  * Sixteen people with a mark in everything that is known of them. Half of them are forgotten: no
@@ -29,7 +30,7 @@ let api: ApiClient;
 let liveKey: string;
 let mailServer: MailServer;
 beforeAll(async () => {
-  dataDir = await createDataDir();
+  dataDir = await makeDataDir();
   mailServer = await MailServer.start();
   const config = loadConfig({
     DATA_DIR: dataDir,
@@ -44,24 +45,14 @@ beforeAll(async () => {
     version: '0.0.0',
     fsync: false,
   });
-  const { alias, liveApiKey } = await service.core.tenantCommands
-    .create({
-      alias: 'shop',
-      programType: 'API_ONLY',
-      openEndpoints: true,
-      program: DEFAULT_PROGRAM,
-    })
-    .then((made) => {
-      if ('refused' in made) throw new Error(made.refused);
-      return made;
-    });
+  const { alias, key } = await makeTenant(service.core, 'shop', true);
   await service.core.tenantCommands.execute(alias, {
     type: 'ChangeMailSettings',
     types: ['WELCOME', 'REWARD_EARNED'],
     now: Date.now(),
   });
-  liveKey = liveApiKey;
-  api = new ApiClient(service.url, alias, `:${liveApiKey}`);
+  liveKey = key;
+  api = new ApiClient(service.url, alias, `:${key}`);
 }, 60_000);
 afterAll(async () => {
   await service.stop();

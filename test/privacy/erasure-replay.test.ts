@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type pg from 'pg';
 import type { NewEvent } from '../../src/event-log/event-log.js';
 import { replayErasures } from '../../src/stores/erasure-replay.js';
 import { newFileKeyId } from '../../src/privacy/file-keys.js';
@@ -9,8 +8,7 @@ import { WrappedKeys } from '../../src/privacy/subject-keys.js';
 import { useDatabase } from '../support/database.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 
-let pool: pg.Pool;
-useDatabase(2, (opened) => (pool = opened));
+const { pool } = useDatabase(2);
 beforeEach(() => pool.query('delete from vault.erasures_checked'));
 
 const keysOfProcess = () =>

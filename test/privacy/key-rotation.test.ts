@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type pg from 'pg';
 import { enterWorld } from '../../src/foundation/world.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
@@ -24,11 +23,10 @@ import { WrappedKeys } from '../../src/privacy/subject-keys.js';
 import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 
-let pool: pg.Pool;
 let first: Buffer;
 let second: Buffer;
 afterEach(() => Promise.all(presences.splice(0).map((one) => one.stop())));
-useDatabase(4, (opened) => (pool = opened), { each: true });
+const { pool } = useDatabase(4, { each: true });
 beforeEach(() => {
   first = randomBytes(32);
   second = randomBytes(32);
@@ -36,7 +34,6 @@ beforeEach(() => {
 
 const presences: ProcessPresence[] = [];
 
-/** Ended with the test. */
 function presence(): ProcessPresence {
   const made = new ProcessPresence(pool);
   presences.push(made);
@@ -54,7 +51,6 @@ async function wrappedOf(subject: string): Promise<Buffer | null> {
   return rows[0]?.wrapped ?? null;
 }
 
-/** As the command line does it. */
 async function rotate(from: Buffer, to: Buffer): Promise<number> {
   const keyring = await openServiceKeys(pool, from);
   await rotateMasterKey(pool, from, to);

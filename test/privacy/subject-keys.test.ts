@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type pg from 'pg';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
 import { scrub, scrubIfNeeded } from '../../src/privacy/scrub.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
@@ -7,8 +6,7 @@ import { WrappedKeys } from '../../src/privacy/subject-keys.js';
 import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 
-let pool: pg.Pool;
-useDatabase(4, (opened) => (pool = opened));
+const { pool } = useDatabase(4);
 
 /** The keys as a process has them: what another one destroys is still in its cache. */
 const aProcess = () =>

@@ -1,6 +1,5 @@
 import { Turns } from '../../src/foundation/turns.js';
 
-/** Lets everything that is due go on. */
 async function settled(): Promise<void> {
   for (let n = 0; n < 10; n++) await Promise.resolve();
 }

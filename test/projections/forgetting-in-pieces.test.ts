@@ -24,11 +24,9 @@ import { eventually } from '../support/embedded.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
 import { runs } from '../support/property-runs.js';
+import { openForEach } from '../support/opened.js';
 
-/**
- * A person with very many rows is forgotten piece by piece: hidden meanwhile, and without delaying
- * other events.
- */
+/** People with very many rows are forgotten in pieces, without delaying other events. */
 
 const ALL = accountProjectors.map(({ name }) => name);
 const WITHIN_MS = 60_000;
@@ -37,11 +35,7 @@ const REFERRALS = 80;
 const scope = { tenant: 'demo', mode: 'live' } as const;
 const page = { limit: 1_000, offset: 0 };
 
-let projected: ProjectedLedger;
-beforeEach(async () => {
-  projected = await ProjectedLedger.open();
-});
-afterEach(() => projected.close());
+const projected = openForEach(() => ProjectedLedger.open(), 'close');
 jest.setTimeout(180_000);
 
 /**

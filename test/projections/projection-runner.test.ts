@@ -26,6 +26,7 @@ import { ErrorLines } from '../support/error-lines.js';
 import { eventually } from '../support/embedded.js';
 import { withApply } from '../support/next-release.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
+import { openForEach } from '../support/opened.js';
 
 const ALL = accountProjectors.map(({ name }) => name);
 const WITHIN_MS = 10_000;
@@ -33,11 +34,7 @@ const scope = { tenant: 'demo', mode: 'live' } as const;
 const acme = anAccount('acme');
 const other = anAccount('other');
 
-let projected: ProjectedLedger;
-beforeEach(async () => {
-  projected = await ProjectedLedger.open();
-});
-afterEach(() => projected.close());
+const projected = openForEach(() => ProjectedLedger.open(), 'close');
 
 const usersCounted = async () =>
   (await projected.users().list(scope, { limit: 0, offset: 0 })).totalCount;

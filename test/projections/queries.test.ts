@@ -23,18 +23,16 @@ import {
   paymentProviderIdSet,
 } from '../support/account-events.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
+import { openOnce } from '../support/opened.js';
 
-/**
- * What the queries of the read models answer. Which rows events leave is held by test/projectors.
- */
+/** What queries of read models answer; test/projectors has the rows of events. */
 
-let projected: ProjectedLedger;
+const projected = openOnce(() => ProjectedLedger.open(), 'close');
 const scope = { tenant: 'demo', mode: 'live' } as const;
 const acme = anAccount('acme');
 const shop = anAccount('shop');
 
 beforeAll(async () => {
-  projected = await ProjectedLedger.open();
   projected.startRunner();
 });
 afterEach(async () => {
@@ -43,7 +41,6 @@ afterEach(async () => {
   );
   await projected.pool.query(`truncate ${tables.join(', ')}`);
 });
-afterAll(() => projected.close());
 
 test('the query of accounts returns subscription, currency and code of attribution, and a trial without a subscription', async () => {
   const subscription = {

@@ -21,6 +21,7 @@ import { eventually } from '../support/embedded.js';
 import { withApply } from '../support/next-release.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
+import { openForEach } from '../support/opened.js';
 
 const ALL = accountProjectors.map(({ name }) => name);
 const BALANCES = 'reward-balances';
@@ -41,16 +42,10 @@ const isOfThirteen = (event: ProjectedEvent): event is AccountEventOf<'RewardGra
   event.value.type === 'CREDIT' &&
   event.value.assignedCredit === 13;
 
-let projected: ProjectedLedger;
-let rebuilding: Rebuilding;
-beforeEach(async () => {
-  projected = await ProjectedLedger.open();
-  rebuilding = new Rebuilding(projected);
-});
-afterEach(() => projected.close());
+const projected = openForEach(() => ProjectedLedger.open(), 'close');
+const rebuilding = openForEach(() => new Rebuilding(projected));
 
 let granted = 0;
-/** Opens an account whose user is given so many credits each. */
 async function given(account: TestAccount, ...amounts: readonly number[]): Promise<string> {
   const rewards = amounts.map((amount) =>
     rewardGranted(`w${(granted += 1)}`, partyOf(account, 'u'), credit(amount)),
@@ -177,7 +172,7 @@ test('A skipped event stays left out in repairs of any stream, and the next gene
     rewardBalancesProjector.apply(event, rows);
     if (isOfThirteen(event.event)) throw new Error('contradiction');
   });
-  rebuilding = new Rebuilding(projected, failing);
+  const ofFailing = new Rebuilding(projected, failing);
   const runner = projected.startRunner({ projectors: failing });
   const [hit, spared] = [anAccount('hit'), anAccount('spared')];
   await given(spared, 3);
@@ -192,24 +187,23 @@ test('A skipped event stays left out in repairs of any stream, and the next gene
   );
   const streamOf = ({ stream }: TestAccount) =>
     ({ kind: 'streams', streams: new Set([stream]) }) as const;
-  await rebuilding.repair([BALANCES], streamOf(hit), [
+  await ofFailing.repair([BALANCES], streamOf(hit), [
     { stream: hit.stream, position: rows[0]?.position ?? '' },
   ]);
   expect(await state()).toEqual([12, 0, 1]);
   for (const part of [streamOf(spared), streamOf(hit), { kind: 'tenant', ...scope } as const])
-    await rebuilding.repair([BALANCES], part);
+    await ofFailing.repair([BALANCES], part);
   await reached(
     runner,
     await projected.ledger.happened(hit, rewardGranted('late', partyOf(hit, 'u'), credit(1))),
   );
   expect(await state()).toEqual([13, 0, 1]);
-  expect(await rebuilding.rebuild([BALANCES])).toMatchObject([{ parked: 1 }]);
-  await rebuilding.swap(BALANCES);
+  expect(await ofFailing.rebuild([BALANCES])).toMatchObject([{ parked: 1 }]);
+  await ofFailing.swap(BALANCES);
   expect((await state()).slice(1)).toEqual([1, 0]);
 });
 
 test('reads during a rebuild never fail, never see a mixture, never miss their own writes; the switch takes less than 50 ms', async () => {
-  /** Marks every balance of its generation. */
   const marking = withApply(rewardBalancesProjector, (event, rows) =>
     rewardBalancesProjector.apply(event, {
       found: (table) => rows.found(table),

@@ -15,25 +15,23 @@ import { accountOpened, anAccount, userIdentified } from '../support/account-eve
 import { withOtherTables } from '../support/next-release.js';
 import { eventually } from '../support/embedded.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
+import { openForEach } from '../support/opened.js';
 
 const ALL = accountProjectors.map(({ name }) => name);
 const WITHIN_MS = 20_000;
 const acme = anAccount('acme');
 
-let projected: ProjectedLedger;
+const projected = openForEach(() => ProjectedLedger.open(), 'close');
 let pool: pg.Pool;
 beforeEach(async () => {
-  projected = await ProjectedLedger.open();
   ({ pool } = projected);
   // The older release was here first.
   await ensureOwnGenerations(pool, accountProjectors);
 });
-afterEach(() => projected.close());
 
 const usersOf = async (generation: number): Promise<number> =>
   (await pool.query(`select from rm_users_${generation}.users`)).rows.length;
 
-/** `1 live, 2 beside` */
 async function statesOf(projection: string): Promise<string> {
   const { rows } = await pool.query<{ states: string }>(
     `select string_agg(generation || ' ' || state, ', ' order by generation) as states

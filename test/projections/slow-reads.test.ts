@@ -10,7 +10,6 @@ function poolOf(read: (statement: { readonly text: string }) => Promise<unknown>
   return { connect: () => Promise.resolve(client) } as unknown as Pool;
 }
 
-/** A pool whose reads are answered when the test says so. */
 function heldPool() {
   const running = new Map<string, () => void>();
   const pool = poolOf(

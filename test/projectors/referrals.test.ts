@@ -26,7 +26,6 @@ const SHOP = anAccount('shop');
 const NEW = partyOf(ACME, 'new');
 const ANN = partyOf(SHOP, 'ann');
 
-/** Ann referred the new one. */
 const referral = rowsOf(referrals, {
   referral_id: 'r1',
   program_id: 'default',

@@ -16,12 +16,12 @@ import {
   erasureRequested,
   forgotten,
   partyOf,
-  refOf,
   rewardCancelled,
   rewardGranted,
   tankCode,
   accountCreditRedeemed,
   redeemedRewardsListed,
+  aboutPush,
 } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
 import { rowsOf } from './support/rows-of.js';
@@ -33,7 +33,6 @@ const BOB = partyOf(ACME, 'bob');
 const ofAnn = (rewardId: string, over: Partial<AccountEventOf<'RewardGranted'>> = {}) =>
   rewardGranted(rewardId, ANN, credit(100), { at: 10, ...over });
 
-/** Ann's, as it was granted. */
 const aReward = rowsOf(rewards, {
   account_ref: ACME.accountRef,
   person: ANN.person,
@@ -65,14 +64,11 @@ const ACCOUNT = ACME.accountRef;
 
 describeProjector(rewardsProjector, (given) => {
   const paid = ofAnn('w1', { payTo: 'provider' });
-  const started: AccountEventOf<'RewardPushStarted'> = {
-    type: 'RewardPushStarted',
+  const started = aboutPush('RewardPushStarted', paid, {
     at: 20,
-    ...refOf(paid),
-    push: 1,
     amount: 60,
     body: forgotten(ACCOUNT),
-  };
+  });
   const reference = { subject: ACCOUNT, value: 'cbtxn_1' };
 
   test('a reward that the payment provider pays waits, and is not cancellable from the call on', () =>
@@ -82,7 +78,7 @@ describeProjector(rewardsProjector, (given) => {
     }));
 
   test('a payment of the provider is a redemption with its id', () =>
-    given(ACME, paid, { type: 'RewardPushed', at: 20, ...refOf(paid), push: 1, reference }, {
+    given(ACME, paid, aboutPush('RewardPushed', paid, { at: 20, reference }), {
       ...creditRedeemed(paid, 'd1', 60, 20),
       externalReference: reference,
     } as never).then({
@@ -99,14 +95,15 @@ describeProjector(rewardsProjector, (given) => {
     }));
 
   test('a reward that the provider refuses is parked with the reason', () =>
-    given(ACME, paid, {
-      type: 'RewardPushRefused',
-      at: 20,
-      ...refOf(paid),
-      push: 1,
-      reason: 'no such customer',
-      done: forgotten(ACCOUNT),
-    }).then({
+    given(
+      ACME,
+      paid,
+      aboutPush('RewardPushRefused', paid, {
+        at: 20,
+        reason: 'no such customer',
+        done: forgotten(ACCOUNT),
+      }),
+    ).then({
       rewards: [
         reward('w1', { push_state: 'PARKED', push_reason: 'no such customer', date_changed: 20 }),
       ],

@@ -1,13 +1,11 @@
 import fc from 'fast-check';
-import type pg from 'pg';
 import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { NEW_FACT, OLD_FACT, OTHER_FACT, streamOf, TestReleases } from '../support/releases.js';
 import { runs } from '../support/property-runs.js';
 
-let pool: pg.Pool;
-useDatabase(6, (opened) => (pool = opened));
+const { pool } = useDatabase(6);
 
 const happening = fc.record({
   kind: fc.constant('facts' as const),

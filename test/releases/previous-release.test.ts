@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type pg from 'pg';
 import { z } from 'zod';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { CURRENT_VERSIONS } from '../../src/event-log/event-schemas.js';
@@ -16,6 +15,7 @@ import type { Projector } from '../../src/projecting/projector.js';
 import { accountOpened, anAccount } from '../support/account-events.js';
 import { useDatabase } from '../support/database.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
+import { openForEach } from '../support/opened.js';
 
 /**
  * What the previous release left in a database (test/releases/previous, written by
@@ -52,57 +52,52 @@ const SAMPLES = parsed(
   z.record(z.string(), z.object({ data: z.string(), metadata: z.string() })),
 );
 
-describe('the schema of the previous release', () => {
-  /**
-   * Lines of its description that this release has changed, each with what still holds for the
-   * previous one. A line that disappears without an entry here breaks that release.
-   */
-  const CHANGED: readonly string[] = [];
+/**
+ * Lines of its description that this release has changed, each with what still holds for the
+ * previous one. A line that disappears without an entry here breaks that release.
+ */
+const CHANGED: readonly string[] = [];
 
-  let pool: pg.Pool;
-  useDatabase(3, (opened) => (pool = opened), { each: true, migrated: false });
+const { pool } = useDatabase(3, { each: true, migrated: false });
 
-  const previousMigrations = Object.fromEntries(
-    Object.entries(MIGRATIONS).filter(([name]) => `${name}.ts` in MIGRATION_DIGESTS),
-  );
-  /** Of what its migrations made; the migrators' own tables are not theirs. */
-  const linesOf = (schema: string): readonly string[] =>
-    schema
-      .split('\n\n')
-      .filter((part) => !part.startsWith('table migration'))
-      .flatMap((part) => {
-        const [heading = '', ...lines] = part.trimEnd().split('\n');
-        return [heading, ...lines.map((line) => `${heading}:${line}`)];
-      });
-
-  it('is extended by the migrations since, which take nothing from it', async () => {
-    await migrateToLatest(pool, previousMigrations);
-    expect(linesOf(await describeSchema(pool))).toEqual(linesOf(stored('schema.txt')));
-
-    const added = await migrateToLatest(pool);
-    const now = new Set(linesOf(await describeSchema(pool)));
-    const missing = linesOf(stored('schema.txt')).filter(
-      (line) => !now.has(line) && !CHANGED.some((changed) => line.endsWith(changed)),
-    );
-    expect(missing).toEqual([]);
-    expect(await appliedMigrations(pool)).toEqual({
-      confirmed: Object.keys(previousMigrations).sort(),
-      unconfirmed: added,
+const previousMigrations = Object.fromEntries(
+  Object.entries(MIGRATIONS).filter(([name]) => `${name}.ts` in MIGRATION_DIGESTS),
+);
+/** Of what its migrations made; the migrators' own tables are not theirs. */
+const linesOf = (schema: string): readonly string[] =>
+  schema
+    .split('\n\n')
+    .filter((part) => !part.startsWith('table migration'))
+    .flatMap((part) => {
+      const [heading = '', ...lines] = part.trimEnd().split('\n');
+      return [heading, ...lines.map((line) => `${heading}:${line}`)];
     });
-  });
 
-  it('was made by migrations that are as they were', () => {
-    const digests = JSON.parse(
-      readFileSync(join(__dirname, '../../docs/generated/migrations.json'), 'utf8'),
-    ) as unknown;
-    expect(digests).toMatchObject(MIGRATION_DIGESTS);
+it('the schema of the previous release is extended by the migrations since, which take nothing from it', async () => {
+  await migrateToLatest(pool, previousMigrations);
+  expect(linesOf(await describeSchema(pool))).toEqual(linesOf(stored('schema.txt')));
+
+  const added = await migrateToLatest(pool);
+  const now = new Set(linesOf(await describeSchema(pool)));
+  const missing = linesOf(stored('schema.txt')).filter(
+    (line) => !now.has(line) && !CHANGED.some((changed) => line.endsWith(changed)),
+  );
+  expect(missing).toEqual([]);
+  expect(await appliedMigrations(pool)).toEqual({
+    confirmed: Object.keys(previousMigrations).sort(),
+    unconfirmed: added,
   });
 });
 
+it('the schema of the previous release was made by migrations that are as they were', () => {
+  const digests = JSON.parse(
+    readFileSync(join(__dirname, '../../docs/generated/migrations.json'), 'utf8'),
+  ) as unknown;
+  expect(digests).toMatchObject(MIGRATION_DIGESTS);
+});
+
 describe('the read models of the previous release', () => {
-  let projected: ProjectedLedger;
-  beforeEach(async () => (projected = await ProjectedLedger.open()));
-  afterEach(() => projected.close());
+  const projected = openForEach(() => ProjectedLedger.open(), 'close');
 
   it('stay live: those with other tables are left as they are, and this release builds its own', async () => {
     const { pool } = projected;
@@ -139,22 +134,23 @@ describe('the read models of the previous release', () => {
   });
 });
 
-describe('the events of the previous release', () => {
-  it.each(Object.keys(SAMPLES))('%s has the same bytes in the samples that are decoded', (name) => {
+it.each(Object.keys(SAMPLES))(
+  'the events of the previous release %s has the same bytes in the samples that are decoded',
+  (name) => {
     const sample = JSON.parse(
       readFileSync(join(__dirname, `../event-log/samples/${name}.json`), 'utf8'),
     ) as unknown;
     expect(sample).toMatchObject(SAMPLES[name] ?? { data: 'there is no sample' });
-  });
+  },
+);
 
-  it('are those that this release writes, but for those that docs/runbooks/upgrade.md lists', () => {
-    const added = Object.entries(CURRENT_VERSIONS)
-      .map(([type, version]) => `${type}.v${version}`)
-      .filter((name) => !(name in SAMPLES));
-    const runbook = readFileSync(join(__dirname, '../../docs/runbooks/upgrade.md'), 'utf8');
-    const listed = [...runbook.matchAll(/^- `(\w+)`, version (\d+)/gm)].map(
-      ([, type, version]) => `${type}.v${version}`,
-    );
-    expect(listed.sort()).toEqual(added.sort());
-  });
+it('the events of the previous release are those that this release writes, but for those that docs/runbooks/upgrade.md lists', () => {
+  const added = Object.entries(CURRENT_VERSIONS)
+    .map(([type, version]) => `${type}.v${version}`)
+    .filter((name) => !(name in SAMPLES));
+  const runbook = readFileSync(join(__dirname, '../../docs/runbooks/upgrade.md'), 'utf8');
+  const listed = [...runbook.matchAll(/^- `(\w+)`, version (\d+)/gm)].map(
+    ([, type, version]) => `${type}.v${version}`,
+  );
+  expect(listed.sort()).toEqual(added.sort());
 });

@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import { SeededRandom } from '../../simulator/seeded-random.js';
 import {
   SimulatedPaymentTable,
@@ -12,10 +11,9 @@ import { alike, inOrder, line, MINUTE, SCOPES } from './support/alike.js';
 
 /** The same calls in a random order, on the tables of payments and on the simulated ones. */
 
-let pool: pg.Pool;
 let random: SeededRandom;
 let now: number;
-useDatabase(6, (opened) => (pool = opened));
+const { pool } = useDatabase(6);
 beforeEach(() => {
   random = new SeededRandom(newSeed('simulated payments'));
   now = Date.now();

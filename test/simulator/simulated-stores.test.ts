@@ -1,6 +1,5 @@
 import { placeCheckpoint } from '../../src/following/checkpoints.js';
 import { CheckpointMoved } from '../../src/following/handler.js';
-import type pg from 'pg';
 import { SeededRandom } from '../../simulator/seeded-random.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from '../../simulator/simulated-answers.js';
 import {
@@ -59,13 +58,10 @@ import { useDatabase } from '../support/database.js';
 import { newSeed } from '../support/new-seed.js';
 import { alike, inOrder, line } from './support/alike.js';
 
-/** The stores of one process each, on a database and simulated. */
-
 const DAY_MS = 86_400_000;
 
-let pool: pg.Pool;
 let random: SeededRandom;
-useDatabase(6, (opened) => (pool = opened));
+const { pool } = useDatabase(6);
 beforeEach(() => {
   random = new SeededRandom(newSeed('simulated stores'));
 });

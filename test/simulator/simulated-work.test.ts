@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import { SeededRandom } from '../../simulator/seeded-random.js';
 import { simulatedWork, WorkTable } from '../../simulator/simulated-work.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
@@ -18,11 +17,10 @@ import { alike, inOrder, line, MINUTE, SCOPES } from './support/alike.js';
 /** Of everything together. No two times of these tests come near each other by it. */
 const SHIFT = 8 * MINUTE;
 
-let pool: pg.Pool;
 let random: SeededRandom;
 let now: number;
 let presences: readonly ProcessPresence[] = [];
-useDatabase(6, (opened) => (pool = opened));
+const { pool } = useDatabase(6);
 beforeEach(() => {
   random = new SeededRandom(newSeed('simulated work'));
   now = Date.now();

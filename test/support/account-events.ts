@@ -30,9 +30,7 @@ export function anAccount(
   return { tenant, mode, accountId, accountRef, stream: `account-${tenant}-${mode}-${accountRef}` };
 }
 
-/**
- * The same id for the same words, so that a test can name a person and always means the same one.
- */
+/** The same id for the same words, so that a test can name a person. */
 export function personOf(account: TestAccount, userId: string): string {
   const hex = hexOf(account.tenant, account.mode, account.accountId, userId);
   return [
@@ -295,7 +293,6 @@ export function rewardWithheld(
 
 type About = 'RewardBecameAvailable' | 'RewardExpired' | 'RewardRestored';
 
-/** An event about a reward, naming it as it was given. */
 export function aboutReward(
   type: About,
   granted: AccountEventOf<'RewardGranted'>,
@@ -304,6 +301,25 @@ export function aboutReward(
 ): AccountEvent {
   return { type, at, ...refOf(granted), amount };
 }
+
+/** About the first payment of a reward by the provider. */
+export const aboutPush = <T extends 'RewardPushStarted' | 'RewardPushed' | 'RewardPushRefused'>(
+  type: T,
+  granted: AccountEventOf<'RewardGranted'>,
+  members: Partial<AccountEventOf<T>>,
+) => ({ type, ...refOf(granted), push: 1, ...members }) as AccountEventOf<T>;
+
+export const referrerSideModerated = (
+  status: AccountEventOf<'ReferrerSideModerated'>['status'],
+  at: number,
+  referralId = 'referral',
+): AccountEventOf<'ReferrerSideModerated'> => ({
+  type: 'ReferrerSideModerated',
+  at,
+  moderationId: 'm',
+  referralId,
+  status,
+});
 
 export function creditRedeemed(
   granted: AccountEventOf<'RewardGranted'>,

@@ -43,16 +43,12 @@ interface KnownReward {
 
 const STATUSES: readonly SideStatus[] = ['APPROVED', 'PENDING', 'DENIED'];
 
-/** One in which people are forgotten, too. */
 export const historyStepWithErasures = fc.oneof(
   { weight: 15, arbitrary: historyStep },
   { weight: 1, arbitrary: historyStep.map((step) => ({ ...step, kind: 16 })) },
 );
 
-/**
- * Makes events that could have happened out of any steps; steps that make no sense where they stand
- * are left out.
- */
+/** Makes events of any steps; steps that make no sense where they are do nothing. */
 export class AccountHistory {
   private readonly accounts: readonly TestAccount[];
   private readonly opened = new Set<TestAccount>();

@@ -10,9 +10,7 @@ export interface Answer<T = Json> {
 }
 
 export interface CallOptions {
-  /** Sent as `Idempotency-Key`. */
   readonly key?: string;
-  /** Sent as `Ledger-Position-At-Least`. */
   readonly atLeast?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as it is, instead of a body that is made from a value. */
@@ -34,7 +32,6 @@ export class ApiClient {
     private readonly observe: (answer: ReceivedAnswer) => void = () => undefined,
   ) {}
 
-  /** The same tenant with other credentials. */
   as(credentials: string | { readonly token: string } | undefined): ApiClient {
     return new ApiClient(this.origin, this.tenant, credentials, this.observe);
   }
@@ -51,10 +48,7 @@ export class ApiClient {
     return this.call<T>('POST', path, body, options);
   }
 
-  /**
-   * T is what the test expects; what came is compared by the test, and with the description of the
-   * interface by `observe`.
-   */
+  /** T is what the test expects; `observe` compares answers with the description. */
   async call<T = Json>(
     method: string,
     path: string,
@@ -93,7 +87,6 @@ function credentialFields(credentials: ApiClient['credentials']): Readonly<Recor
 export const basic = (credentials: string): string =>
   `Basic ${Buffer.from(credentials).toString('base64')}`;
 
-/** A path of segments, each percent-encoded. */
 export const path = (...segments: readonly string[]): string =>
   segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
 

@@ -1,4 +1,3 @@
-/** Texts that can be no id. */
 export const BAD_IDS: readonly string[] = [
   'x'.repeat(256),
   'a\0b',

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import type { TestStores } from './running-service.js';
 
-/** What a command ended with. */
 export interface Ran {
   readonly code: number;
   readonly out: string;
@@ -44,7 +43,6 @@ export async function runHere(
   }
 }
 
-/** Runs the command line that ships. */
 export function runShipped(
   stores: TestStores,
   words: readonly string[],

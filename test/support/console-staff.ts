@@ -98,7 +98,6 @@ export async function post(
   return open(path, { method: 'POST', body: form }, cookies.get(who));
 }
 
-/** The value of a hidden field. */
 export const hiddenIn = ({ text }: Page, name: string): string =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
 
@@ -108,7 +107,6 @@ export const figures = ({ text }: Page, name: string): string[] =>
     .filter(([, figure]) => figure === name)
     .map(([, , value = '']) => value);
 
-/** Events that a page shows with their data. */
 export const shownEvents = ({ text }: Page): number => text.split('<details><summary>').length - 1;
 
 export const ofTenant = (path = ''): string => `/console/tenants/${tenant.alias}/live${path}`;

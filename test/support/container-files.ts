@@ -93,12 +93,10 @@ export function readDockerfile(): readonly BuildStage[] {
   return stages;
 }
 
-/** What follows an instruction, each time that a stage has it. */
 export function textsOf({ steps }: BuildStage, instruction: string): readonly string[] {
   return steps.filter((step) => step.instruction === instruction).map(({ text }) => text);
 }
 
-/** The variables that a stage sets. */
 export function environmentOf(stage: BuildStage): Readonly<Record<string, string>> {
   return Object.fromEntries(
     textsOf(stage, 'ENV')

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { openPool } from '../../src/postgres/database.js';
+import { openForEach, openOnce } from './opened.js';
 import { pollPause } from './poll-pause.js';
 
 export interface TestDatabase {
@@ -31,29 +32,25 @@ export async function createTestDatabase({
 /** A database for the tests of a file, or one for each, and a pool of so many connections. */
 export function useDatabase(
   max: number,
-  use: (pool: pg.Pool, url: string) => unknown,
   { each = false, ...options }: { readonly each?: boolean; readonly migrated?: boolean } = {},
-): void {
-  let database: TestDatabase;
-  let pool: pg.Pool;
-  (each ? beforeEach : beforeAll)(async () => {
-    database = await createTestDatabase(options);
-    pool = openPool({ url: database.url, max, applicationName: 'test' });
-    await use(pool, database.url);
-  });
-  (each ? afterEach : afterAll)(async () => {
-    await pool.end();
-    await database.drop();
-  });
+): { readonly database: TestDatabase; readonly pool: pg.Pool } {
+  const open = each ? openForEach : openOnce;
+  const database = open(() => createTestDatabase(options), 'drop');
+  const pool = open(() => openPool({ url: database.url, max, applicationName: 'test' }), 'end');
+  return { database, pool };
 }
+
+export const useSql = (url: () => string): pg.Client =>
+  openOnce(async () => {
+    const client = new pg.Client(url());
+    await client.connect();
+    return client;
+  }, 'end');
 
 const NOT_ALLOWED = '42501';
 const TRIES_MAX = 200;
 
-/**
- * A vacuum by the server itself is not ours to end: it ends by itself, or with the server, and the
- * database with it.
- */
+/** A vacuum by the server itself cannot be ended from here, and ends with the server. */
 async function dropped(name: string): Promise<void> {
   for (let looks = 1; ; looks++)
     try {
@@ -69,7 +66,6 @@ async function dropped(name: string): Promise<void> {
 /** One connection to the maintenance database for all test files of a worker. */
 const worker = globalThis as { maintenance?: pg.Pool };
 
-/** Runs one statement in the maintenance database. */
 async function onServer(statement: string): Promise<void> {
   worker.maintenance ??= new pg.Pool({
     connectionString: serverUrl().href,

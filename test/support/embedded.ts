@@ -1,34 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
-import { isServerOf, readPostmasterFile } from '../../src/embedded-postgres/postmaster-file.js';
 import { pollPause } from './poll-pause.js';
-
-/** A data folder of one's own, closed to other users. */
-export function createDataDir(): Promise<string> {
-  return mkdtemp(join(tmpdir(), 'ledger-embedded-'));
-}
-
-/** Removes a data folder; a server that a failed test left running on it goes with it. */
-export async function removeDataDir(dataDir: string): Promise<void> {
-  const pid = await serverPid(dataDir);
-  if (pid !== undefined) {
-    process.kill(pid, 'SIGQUIT');
-    await eventually(async () => (await serverPid(dataDir)) === undefined);
-  }
-  await rm(dataDir, { recursive: true, force: true });
-}
-
-/** The process id of the server that runs on this data folder; undefined when none does. */
-export async function serverPid(dataDir: string): Promise<number | undefined> {
-  const pgdata = join(dataDir, 'postgres');
-  const server = await readPostmasterFile(pgdata);
-  return server && (await isServerOf(pgdata, server.pid)) ? server.pid : undefined;
-}
 
 /**
  * Waits until the condition holds; an exception counts as "not yet". The time limit is below that
@@ -58,7 +34,6 @@ export interface OtherProcess {
   readonly attached: boolean;
   /** Stops as a service does. */
   stop(): Promise<void>;
-  /** kill -9: nothing is cleaned up. */
   kill(): Promise<void>;
 }
 
@@ -69,10 +44,7 @@ const PROGRAM = `
   process.stdin.once('end', () => server.stop()).resume();
 `;
 
-/**
- * Another process that starts, or attaches to, the server of a data folder: the compiled service's
- * supervisor, as it ships.
- */
+/** Another process that starts, or attaches to, the server of a data folder. */
 export async function startInOtherProcess(dataDir: string): Promise<OtherProcess> {
   const supervisor = pathToFileURL(
     join(__dirname, '../../dist/src/embedded-postgres/embedded-postgres.js'),
@@ -105,7 +77,6 @@ async function firstLine(child: ChildProcess): Promise<string> {
   throw new Error('the other process ended without a word');
 }
 
-/** The text of a file below a data folder; empty when there is none. */
 export function textOf(dataDir: string, ...path: string[]): Promise<string> {
   return readFile(join(dataDir, ...path), 'utf8').catch(() => '');
 }

@@ -1,4 +1,3 @@
-/** The body of an error, every member of it. */
 export function errorBody(statusCode: number, apiErrorCode: string, rsCode: string | null = null) {
   const listsReasons = ['BAD_REQUEST', 'VALIDATION_FAILED', 'MODERATION_NOT_POSSIBLE'].includes(
     apiErrorCode,

@@ -2,10 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { parseEventStoreUrl, type EventStoreAddress } from '../../src/config/event-store-url.js';
 import { startEventStoreDbDouble } from '../harness/eventstoredb-double/double.js';
 
-/**
- * An EventStoreDB to test against: the server at `ESDB_URL` when that is set, else a double of its
- * own.
- */
+/** The EventStoreDB at `ESDB_URL` when that is set, else a double. */
 export interface EventStoreUnderTest {
   readonly url: string;
   readonly address: EventStoreAddress;

@@ -8,7 +8,6 @@ import type { Json } from './api-client.js';
 
 /** Epoch milliseconds of about now. */
 export const aTime = expect.any(Number) as unknown as number;
-/** An id of a referral, reward or redemption. */
 export const anId = expect.stringMatching(/^[0-9a-f-]{36,64}$/) as unknown as string;
 
 interface UserOf {
@@ -122,7 +121,6 @@ const NO_REWARD = {
   fueltankType: null,
 };
 
-/** What differs from a reward given by hand. */
 export const expectedReward = (members: Json): Json => ({ ...NO_REWARD, ...members });
 
 const NO_FIGURES = {

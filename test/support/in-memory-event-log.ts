@@ -47,7 +47,6 @@ export const newMemoryStore = (clock: () => number = Date.now): SimulatedStore =
 /** The simulator's log for tests of what reads it; `away` makes every call fail. */
 export class InMemoryEventLog extends SimulatedEventLog {
   private readonly connection: Line;
-  /** How many pages were read by `readAll`. */
   reads = 0;
 
   constructor(clock?: () => number, store: SimulatedStore = newMemoryStore(clock)) {

@@ -7,9 +7,7 @@ export class InMemorySubjectKeys implements SubjectKeys {
   private readonly made = new Set<SubjectId>();
   private readonly destroyed = new Set<SubjectId>();
 
-  /**
-   * @param everySubject whether everybody has a key from the start, also who was never asked for.
-   */
+  /** @param everySubject whether each subject has a key from the start. */
   constructor(private readonly everySubject = false) {}
 
   load(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>> {

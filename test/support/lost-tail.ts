@@ -1,8 +1,6 @@
 import pg from 'pg';
 
-/**
- * A Postgres log that loses its end, as after a restore or a fail-over to a server that lacked it.
- */
+/** A Postgres log that loses its end, as after a restore or a fail-over. */
 
 /** @param keep position up to which events stay. */
 export async function loseTail(sql: pg.Client | pg.Pool, keep: bigint | number): Promise<void> {

@@ -1,10 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/**
- * Marks: words that are in all data of a person and nowhere else, so that leftovers of it can be
- * searched for.
- */
+/** Marks: words that are in all data of a person and nowhere else. */
 
 /** A sequence of bytes to search for, and its name. */
 export interface Form {
@@ -21,9 +18,7 @@ function base64At(offset: number, text: Buffer): string {
   return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + text.length) * 8) / 6));
 }
 
-/**
- * The mark in every form in which files and answers may hold it; codes come in lower case as well.
- */
+/** The mark in every form that files and answers may have; codes also in lower case. */
 export const formsOf = (mark: string): readonly Form[] =>
   [mark.toLowerCase(), mark.toUpperCase()].flatMap((spelled) => {
     const utf8 = Buffer.from(spelled);
@@ -45,10 +40,7 @@ export const formsOf = (mark: string): readonly Form[] =>
 export const holds = (content: Buffer, mark: string): string | undefined =>
   formsOf(mark).find(({ bytes }) => content.includes(bytes))?.form;
 
-/**
- * Files of the embedded server of a data folder, the write-ahead log among them, with the forms
- * that they hold.
- */
+/** Files of an embedded server, its write-ahead log included, with the forms that they hold. */
 export async function filesWith(dataDir: string, forms: readonly Form[]): Promise<string[]> {
   const entries = await readdir(join(dataDir, 'postgres'), {
     recursive: true,

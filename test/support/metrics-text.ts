@@ -1,10 +1,8 @@
-/** One time series of a scrape. */
 export interface Series {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** A scrape in the text format of Prometheus. */
 export interface Metrics {
   /** Names of all series, with the suffixes of histograms; also of those without a value. */
   readonly names: ReadonlySet<string>;

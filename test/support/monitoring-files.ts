@@ -32,13 +32,11 @@ const dashboard = z.object({
   ),
 });
 
-/** The panels of the dashboard. */
 export const readDashboard = (): z.infer<typeof dashboard>['panels'] =>
   dashboard.parse(JSON.parse(read('dashboard.json'))).panels.filter(({ type }) => type !== 'row');
 
 const KEYWORDS = new Set(['and', 'or', 'unless', 'bool', 'offset']);
 
-/** The metrics of a PromQL expression. */
 export function metricsIn(expr: string): readonly string[] {
   const plain = expr
     .replace(/\b(?:by|without|on|ignoring)\s*\([^)]*\)/g, ' ')

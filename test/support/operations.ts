@@ -61,7 +61,6 @@ export const acknowledgeLoss = insisting(loss.acknowledgeLoss);
 export const copyLog = insisting(logCopy.copyLog);
 export const copyWholeLog = insisting(logMove.copyWholeLog);
 
-/** Of a command on the command line. */
 export const metaBy = (
   name: string,
   core: Parameters<typeof operatorMeta>[0],

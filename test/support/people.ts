@@ -1,4 +1,4 @@
-import { path, type ApiClient, type Json } from './api-client.js';
+import { path, query, type ApiClient, type Json } from './api-client.js';
 import { personal } from './running-service.js';
 
 export const TRIAL = { status: 'TRIAL' };
@@ -13,7 +13,6 @@ export interface Person {
   readonly accountId: string;
   readonly id: string;
   readonly code: string;
-  /** The path of the user. */
   readonly at: string;
 }
 
@@ -41,4 +40,12 @@ export async function give(
   const { status, body } = await api.post(`/rewards${at}`, { ...credit, ...reward });
   expect(status).toBe(201);
   return String(body['id']);
+}
+
+/** The newest referral of the account, as the list of referrals shows it. */
+export async function referralOf(api: ApiClient, referredAccountId: string): Promise<Json> {
+  const { body } = await api.get<{ referrals: readonly Json[] }>(
+    `/referrals${query({ referredAccountId })}`,
+  );
+  return body.referrals[0] ?? {};
 }

@@ -1,10 +1,7 @@
 import { join } from 'node:path';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.js';
 
-/**
- * A TCP line to the server of a database's address, which listens on a Unix socket, and the
- * database's address behind it.
- */
+/** A TCP proxy of a database's server, and the database's address through it. */
 export async function startPostgresProxy(
   databaseUrl: string,
 ): Promise<{ readonly proxy: TcpProxy; readonly url: string }> {

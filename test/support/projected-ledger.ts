@@ -20,10 +20,7 @@ import { FollowedProjections, type FollowedProjectionsOptions } from './followed
 import { InMemoryEventLog } from './in-memory-event-log.js';
 import { TestLedger } from './test-ledger.js';
 
-/**
- * The read models over a log in memory and a database of their own, with as many runners as a
- * test starts.
- */
+/** Read models over a log in memory and a database, with as many runners as a test starts. */
 export class ProjectedLedger {
   private readonly runners: FollowedProjections[] = [];
   private readonly pools: pg.Pool[] = [];

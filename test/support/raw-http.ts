@@ -1,6 +1,5 @@
 import { connect } from 'node:net';
 
-/** An answer as it came over the wire. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -8,10 +7,7 @@ export interface RawAnswer {
   readonly json: unknown;
 }
 
-/**
- * Sends bytes as they are and gives back every answer until the server closes the connection (or
- * `expected` of them have come).
- */
+/** Sends bytes; returns the answers until the connection is closed, or `expected` of them. */
 export function sendRaw(
   port: number,
   bytes: string | Buffer | readonly (string | Buffer)[],

@@ -16,7 +16,6 @@ import {
   type TracerProvider,
 } from '@opentelemetry/api';
 
-/** A span as an exporter would receive it. */
 export interface RecordedSpan {
   readonly name: string;
   readonly traceId: string;
@@ -61,10 +60,7 @@ class Contexts implements ContextManager {
 let numbered = 0;
 const digits = (length: number): string => (numbered += 1).toString(16).padStart(length, '0');
 
-/**
- * Records every span until `end`, by the interface of OpenTelemetry: what a library registered by
- * its users would see.
- */
+/** Records every span until `end`, as a library of OpenTelemetry would. */
 export class RecordedSpans implements TracerProvider {
   readonly ended: RecordedSpan[] = [];
 

@@ -1,3 +1,4 @@
+import { encodedEvents } from './encoded-events.js';
 import { ErrorLines } from './error-lines.js';
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
@@ -68,23 +69,9 @@ export class TestReleases {
   async happened(account: string, ...facts: readonly TestFact[]): Promise<Position> {
     const stream = streamOf(account);
     const events = facts.map((type) => factOf(type));
-    const meta = {
-      ...SCOPE,
-      correlationId: 'c',
-      causationId: 'c',
-      commandId: randomUUID(),
-      actor: { kind: 'system', id: 'test' } as const,
-    };
-    const encoded = await this.codec.encode(
-      events,
-      { ...meta, idempotency: null },
-      events.map(() => randomUUID()),
-    );
-    const appended = await this.log.append(
-      stream,
-      this.revisions.get(stream) ?? 'no-stream',
-      encoded,
-    );
+    const encoded = await encodedEvents(this.codec, SCOPE, events);
+    const revision = this.revisions.get(stream) ?? 'no-stream';
+    const appended = await this.log.append(stream, revision, encoded);
     if (appended.kind === 'conflict') throw new Error('the test appends alone');
     this.revisions.set(stream, appended.revision);
     return appended.position;
@@ -114,10 +101,7 @@ export class TestReleases {
     });
   }
 
-  /**
-   * What the release of today does when it is alone from the beginning, by account: each reaction
-   * once, in order.
-   */
+  /** What the release of today does alone, by account: each reaction once, in order. */
   async expected(): Promise<Map<string, string[]>> {
     const all = new Map<string, string[]>();
     for (const { type, stream, id } of await this.log.readAll(this.beginning, 100_000)) {

@@ -9,13 +9,14 @@ import { newOperatorKey, type OperatorRole } from '../../src/config/operators.js
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import type { ProgramDocument, ProgramType } from '../../src/domain/tenant/tenant.decider.js';
 import type { Position } from '../../src/event-log/event-log.js';
-import { openCore } from '../../src/stores/core.js';
 import { startService, type Service } from '../../src/process/service.js';
 import { OpenApiValidator, type ReceivedAnswer } from '../harness/openapi-validator.js';
 import { startServiceProcess } from '../harness/service-process.js';
 import { ApiClient, type Answer } from './api-client.js';
 import { createTestDatabase } from './database.js';
 import { errorBody } from './error-body.js';
+import { openForEach, openOnce } from './opened.js';
+import { openCoreOn } from '../harness/open-core-on.js';
 
 export { errorBody };
 
@@ -55,10 +56,7 @@ export interface TenantOptions {
   readonly program?: ProgramDocument;
 }
 
-/**
- * One validator for all test files of a worker: making the description and compiling its schemas
- * takes seconds.
- */
+/** One validator for all test files of a worker: compiling its schemas takes seconds. */
 async function validatorOf(
   described: string,
   description: () => Promise<OpenAPIObject>,
@@ -140,12 +138,7 @@ async function startCompiled(
   });
   try {
     await served.ready();
-    const core = await openCore({
-      config: loadConfig(environment),
-      logger: pino({ level: 'silent' }),
-      actor: { kind: 'system', id: 'service' },
-      applicationName: 'ledger-test',
-    });
+    const core = await openCoreOn(environment);
     const stop = async (): Promise<void> => {
       await core.close();
       const code = await served.terminate();
@@ -210,7 +203,6 @@ export class RunningService {
     this.lines = lines;
   }
 
-  /** Its description of the interface. */
   get description(): OpenAPIObject {
     return this.validator.document;
   }
@@ -224,7 +216,6 @@ export class RunningService {
     return RunningService.of(await startLogging(stores, environment, lines), lines);
   }
 
-  /** One that was started before. */
   static async of(service: Service, lines: string[]): Promise<RunningService> {
     const validator = await validatorOf(isCompiled ? 'dist/bin' : 'dist/src', async () => {
       const response = await fetch(`${service.url}/openapi.json`);
@@ -244,7 +235,6 @@ export class RunningService {
     return new ApiClient(this.origin, alias, credentials, this.check);
   }
 
-  /** Of an operator; its paths are below `/operations`. */
   operator(key: string): ApiClient {
     return new ApiClient(this.origin, '', `:${key}`, this.check);
   }
@@ -389,24 +379,20 @@ export async function shareService(): Promise<ServiceWithStores> {
 
 /** The service of a file, from its beginning to its end. */
 function forFile(start: () => Promise<ServiceWithStores>): Omit<ServiceWithStores, 'end'> {
-  let running: ServiceWithStores;
-  beforeAll(async () => {
-    running = await start();
-  });
-  afterAll(() => running.end());
-  return {
-    get service() {
-      return running.service;
-    },
-    get stores() {
-      return running.stores;
-    },
-  };
+  const running = openOnce(start, 'end');
+  return { service: openOnce(() => running.service), stores: openOnce(() => running.stores) };
 }
 
 export const useSharedService = () => forFile(shareService);
-export const useService = (environment?: Environment) =>
-  forFile(() => startWithStores(environment));
+/** @param environment is asked for when all that was opened earlier is there. */
+export const useService = (environment: () => Environment = () => ({})) =>
+  forFile(() => startWithStores(environment()));
+
+/** A tenant for the tests of a file, or one for each. */
+export const useTenant = (
+  { service }: Pick<ServiceWithStores, 'service'>,
+  { each = false, ...options }: TenantOptions & { readonly each?: boolean } = {},
+): TestTenant => (each ? openForEach : openOnce)(() => service.createTenant(options));
 
 /** Waits until everything that a file wrote has had its reactions. */
 async function settled({ core, policies }: Service): Promise<void> {

@@ -1,8 +1,6 @@
-import { pino } from 'pino';
-import { loadConfig } from '../../src/config/config.js';
-import { openCore } from '../../src/stores/core.js';
-import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { createStores } from './running-service.js';
+import { openCoreOn } from '../harness/open-core-on.js';
+import { makeTenant } from '../harness/webhook-tenants.js';
 
 /** A database of one's own with the tenant `demo` in it, for services that run as processes. */
 export interface TenantDatabase {
@@ -16,21 +14,10 @@ export interface TenantDatabase {
 export async function createTenantDatabase(): Promise<TenantDatabase> {
   const stores = await createStores();
   const env = { DATABASE_URL: stores.databaseUrl, MASTER_KEY_FILE: stores.masterKeyFile };
-  const core = await openCore({
-    config: loadConfig(env),
-    logger: pino({ level: 'silent' }),
-    applicationName: 'test',
-    actor: { kind: 'system', id: 'test' },
-  });
+  const core = await openCoreOn(env);
   try {
-    const made = await core.tenantCommands.create({
-      alias: 'demo',
-      programType: 'API_ONLY',
-      openEndpoints: false,
-      program: DEFAULT_PROGRAM,
-    });
-    if ('refused' in made) throw new Error(`the tenant was refused: ${made.refused}`);
-    return { url: stores.databaseUrl, apiKey: made.liveApiKey, env, drop: () => stores.remove() };
+    const { key } = await makeTenant(core, 'demo');
+    return { url: stores.databaseUrl, apiKey: key, env, drop: () => stores.remove() };
   } finally {
     await core.close();
   }

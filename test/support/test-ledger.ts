@@ -72,7 +72,6 @@ function ledgerEvent({ id, data, metadata, ...at }: RecordedEvent): LedgerEvent 
   return ledgerEventOf({ ...account, stream }, event, { ...of, revision, position, recordedAt });
 }
 
-/** An event as projectors and policies get it. */
 export const ledgerEventOf = <E>(
   { tenant, mode, accountRef, stream }: Omit<TestAccount, 'accountId'>,
   event: E,

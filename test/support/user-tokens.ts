@@ -10,9 +10,7 @@ export const token = (secret: string, claims: object): string =>
     noTimestamp: !('iat' in claims),
   });
 
-/**
- * A client of a user's own, in live mode: with a write token when it carries something of the user.
- */
+/** A client of a user, in live mode; its token writes when it carries something of the user. */
 export const userClient = (
   tenant: TestTenant,
   accountId: string,

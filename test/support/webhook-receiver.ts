@@ -10,15 +10,12 @@ import {
 import { selfSignedCertificate } from '../harness/self-signed.js';
 import { pollPause } from './poll-pause.js';
 
-/** A request as it arrived. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   /** With the query. */
   readonly url: string;
-  /** By name, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The raw bytes. */
   readonly body: Buffer;
   /** Number of its connection, from 1 on. */
   readonly connection: number;
@@ -98,12 +95,10 @@ export class WebhookReceiver {
     return this.trusted?.cert ?? '';
   }
 
-  /** Number of accepted connections, with and without requests. */
   get connections(): number {
     return this.sockets.length;
   }
 
-  /** `http://<host>:<port><path>`. */
   url(path: string): string {
     return `http://${this.host}:${this.port}${path}`;
   }
@@ -127,13 +122,11 @@ export class WebhookReceiver {
     for (let looks = 1; !condition(this.received); looks += 1) await pollPause(looks);
   }
 
-  /** Waits for so many requests at the path, and returns them. */
   async requests(path: string, count = 1): Promise<readonly ReceivedRequest[]> {
     await this.until(() => this.receivedAt(path).length >= count);
     return this.receivedAt(path);
   }
 
-  /** Ends it with all connections. */
   async stop(): Promise<void> {
     const closed = this.servers.map(
       (server) => new Promise((resolve) => void server.close(resolve)),

@@ -1,4 +1,3 @@
-/** Variables of the mails, which the templates below may use. */
 export const VARIABLES = [
   'user.firstName',
   'user.lastName',
@@ -8,7 +7,6 @@ export const VARIABLES = [
   'shareLink',
 ] as const;
 
-/** The words of a text. */
 const words = (text: string): string[] => text.trim().split(/\s+/);
 const many = (text: string, times: number): string => text.repeat(times);
 const OPEN = '{{#if code}}';

@@ -35,7 +35,6 @@ function isHarmless(tag: string): boolean {
 export const shapeOf = (html: string): string[] =>
   (html.match(TAG) ?? []).map((tag) => tag.replace(/="[^"]*"/g, ''));
 
-/** What a reader sees. */
 export const textOf = (html: string): string => decoded(html.replace(TAG, ''));
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' };

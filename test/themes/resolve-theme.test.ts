@@ -8,7 +8,6 @@ import { MAIL_TYPES } from '../../src/themes/theme-instance.js';
 import { THEME_SCHEMA } from '../../src/themes/theme-schema.js';
 import { Themes } from '../../src/themes/themes.js';
 
-/** A theme store of these values. */
 const themesOf = (own: OwnValues): Themes =>
   new Themes({
     ownValues: (_scope, locales) =>

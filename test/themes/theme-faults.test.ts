@@ -13,7 +13,6 @@ import { FOREIGN_THEME } from './foreign-theme.js';
 
 const BUILT_IN = { ...BUILT_IN_THEME };
 const part = (values: unknown): string[] => themeFaults(values, { isWhole: false });
-/** The members on a path, the value at its end. */
 const at = (path: string, value: unknown): Record<string, unknown> =>
   path
     .split('/')
@@ -174,7 +173,6 @@ test.each([
 const HOSTILE: readonly (readonly [string, unknown])[] = [
   // Templates: `test/templates/templates.test.ts`.
   [BODY, '{{{code}}}'],
-  // Lines.
   ...[
     'a\r\nBcc: all@acme.example',
     'a\u2028b',
@@ -200,7 +198,6 @@ const HOSTILE: readonly (readonly [string, unknown])[] = [
     7,
     null,
   ].map((address) => ['/email/configuration/fromAddress', address] as const),
-  // Addresses.
   ...[
     'javascript:alert(1)',
     'JAVASCRIPT:alert(1)',

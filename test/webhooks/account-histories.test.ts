@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { ExpectedRevision } from '../../src/event-log/event-log.js';
@@ -17,9 +16,8 @@ import {
 } from '../support/account-events.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
+import { encodedEvents } from '../support/encoded-events.js';
 import { payloadsOf } from './support/listener.js';
-
-/** What is remembered between payloads, on a log in memory. */
 
 const SCOPE = { tenant: 'demo', mode: 'live' } as const;
 const names = new KeyedNames(Buffer.alloc(32, 1));
@@ -41,7 +39,6 @@ interface Appended {
   readonly ids: readonly string[];
 }
 
-/** One append. */
 const append = (expected: ExpectedRevision, ...events: readonly AccountEvent[]) =>
   appendTo(STREAM, expected, events);
 
@@ -50,19 +47,10 @@ async function appendTo(
   expected: ExpectedRevision,
   events: readonly AccountEvent[],
 ): Promise<Appended> {
-  const ids = events.map(() => randomUUID());
-  const command = randomUUID();
-  const envelope = {
-    ...SCOPE,
-    correlationId: command,
-    causationId: command,
-    commandId: command,
-    actor: { kind: 'system', id: 'test' } as const,
-    idempotency: null,
-  };
-  const result = await log.append(stream, expected, await codec.encode(events, envelope, ids));
+  const encoded = await encodedEvents(codec, SCOPE, events);
+  const result = await log.append(stream, expected, encoded);
   if (result.kind === 'conflict') throw new Error('a conflict');
-  return { first: expected === 'no-stream' ? 0n : expected + 1n, ids };
+  return { first: expected === 'no-stream' ? 0n : expected + 1n, ids: encoded.map(({ id }) => id) };
 }
 
 const announced = (

@@ -62,56 +62,54 @@ test('only credit has a balance to announce, and only where an amount moved', ()
   expect(typesOf({ ...RewardExpired, amount: 0 })).toEqual([]);
 });
 
-describe('in one append', () => {
-  const PEOPLE = ['0b000000-0000-4000-8000-00000000000a', '0b000000-0000-4000-8000-00000000000b'];
-  const redeemed = (person = PEOPLE[0], unit = 'CENTS', commandId = 'one', stream = 's') => ({
-    stream,
-    commandId,
-    event: { ...CreditRedeemed, person: person ?? '', unit },
-  });
+const PEOPLE = ['0b000000-0000-4000-8000-00000000000a', '0b000000-0000-4000-8000-00000000000b'];
+const redeemed = (person = PEOPLE[0], unit = 'CENTS', commandId = 'one', stream = 's') => ({
+  stream,
+  commandId,
+  event: { ...CreditRedeemed, person: person ?? '', unit },
+});
 
-  test('the last change of a balance is announced', () => {
-    const granted = { stream: 's', commandId: 'one', event: RewardGranted };
-    const own = redeemed(
-      RewardGranted.person,
-      RewardGranted.value.type === 'CREDIT' ? RewardGranted.value.unit : '',
-    );
-    expect(announcedByEach([granted, own]).map((all) => all.map(({ type }) => type))).toEqual([
-      ['reward.created'],
-      [BALANCE],
-    ]);
-  });
+test('in one append the last change of a balance is announced', () => {
+  const granted = { stream: 's', commandId: 'one', event: RewardGranted };
+  const own = redeemed(
+    RewardGranted.person,
+    RewardGranted.value.type === 'CREDIT' ? RewardGranted.value.unit : '',
+  );
+  expect(announcedByEach([granted, own]).map((all) => all.map(({ type }) => type))).toEqual([
+    ['reward.created'],
+    [BALANCE],
+  ]);
+});
 
-  test('units are compared without case, people and units are apart', () => {
-    const events = [
-      redeemed(PEOPLE[0], 'cents'),
-      redeemed(PEOPLE[1]),
-      redeemed(PEOPLE[0], 'POINTS'),
-      redeemed(PEOPLE[0], 'CENTS'),
-    ];
-    expect(announcedByEach(events).map((all) => all.length)).toEqual([0, 1, 1, 1]);
-  });
+test('in one append units are compared without case, people and units are apart', () => {
+  const events = [
+    redeemed(PEOPLE[0], 'cents'),
+    redeemed(PEOPLE[1]),
+    redeemed(PEOPLE[0], 'POINTS'),
+    redeemed(PEOPLE[0], 'CENTS'),
+  ];
+  expect(announcedByEach(events).map((all) => all.length)).toEqual([0, 1, 1, 1]);
+});
 
-  test('other appends, and other streams under the same command, are announced on their own', () => {
-    const events = [
-      redeemed(),
-      redeemed(PEOPLE[0], 'CENTS', 'two'),
-      redeemed(PEOPLE[0], 'CENTS', 'two', 'other'),
-      redeemed(),
-    ];
-    expect(announcedByEach(events).map((all) => all.length)).toEqual([1, 1, 1, 1]);
-  });
+test('other appends, and other streams under the same command, are announced on their own', () => {
+  const events = [
+    redeemed(),
+    redeemed(PEOPLE[0], 'CENTS', 'two'),
+    redeemed(PEOPLE[0], 'CENTS', 'two', 'other'),
+    redeemed(),
+  ];
+  expect(announcedByEach(events).map((all) => all.length)).toEqual([1, 1, 1, 1]);
+});
 
-  test('a list announces those of its people who are not in a later one', () => {
-    const listed = (persons: readonly string[]) => ({
-      stream: 's',
-      commandId: 'one',
-      event: { ...RedeemedRewardsListed, persons },
-    });
-    expect(
-      announcedByEach([listed(PEOPLE), listed(PEOPLE.slice(1))]).map((all) =>
-        all.map(({ subject }) => subject['person']),
-      ),
-    ).toEqual([[PEOPLE[0]], [PEOPLE[1]]]);
+test('in one append a list announces those of its people who are not in a later one', () => {
+  const listed = (persons: readonly string[]) => ({
+    stream: 's',
+    commandId: 'one',
+    event: { ...RedeemedRewardsListed, persons },
   });
+  expect(
+    announcedByEach([listed(PEOPLE), listed(PEOPLE.slice(1))]).map((all) =>
+      all.map(({ subject }) => subject['person']),
+    ),
+  ).toEqual([[PEOPLE[0]], [PEOPLE[1]]]);
 });

@@ -2,8 +2,6 @@ import type { AccountCommand } from '../../src/domain/account/account.decider.js
 import { accepted, SharedLedger, type TestProcess } from '../command-handling/support/processes.js';
 import { Listener } from './support/listener.js';
 
-/** `user.reward.balance.changed`: when, for whom, and with which amount. */
-
 const BALANCE = 'user.reward.balance.changed';
 const DAY = 86_400_000;
 

@@ -1,6 +1,5 @@
 // Over 5 s: a database for each test, two of them with 20,000 deliveries.
 import { randomUUID } from 'node:crypto';
-import type { Pool } from 'pg';
 import { openPool } from '../../src/postgres/database.js';
 import {
   putDeliveries,
@@ -30,11 +29,7 @@ import {
 import { clockMovedBy } from '../support/clock-of-process.js';
 import { useDatabase } from '../support/database.js';
 
-/** What is claimed, and what is recorded of claims, by SQL alone. */
-
-let pool: Pool;
-let url: string;
-useDatabase(4, (opened, at) => ([pool, url] = [opened, at]), { each: true });
+const { database, pool } = useDatabase(4, { each: true });
 
 const newEndpoint = (endpointId: string, tenant = 'acme'): Promise<void> =>
   putEndpoints(pool, [{ tenant, mode: 'live', endpointId, state: 'ACTIVE', position: null }]);
@@ -125,7 +120,6 @@ const endpointNow = async (endpointId: string) =>
     )
   ).rows[0];
 
-/** The time of retries and pauses comes. */
 async function later(): Promise<void> {
   await pool.query('update ledger.work_items set due_at = now() where claimed_by is null');
   await pool.query('update ledger.webhook_endpoints set pause_until = null');
@@ -280,34 +274,35 @@ test('a postponed delivery is no attempt, and pauses its endpoint', async () => 
   expect(await claim()).toMatchObject([{ attempts: 0 }]);
 });
 
-describe('a retry', () => {
-  const DAY_S = 86_400;
+const DAY_S = 86_400;
 
-  /** Seconds until the next attempt; null: the delivery is dead. */
-  const nextIn = async (): Promise<number | null | undefined> =>
-    (
-      await pool.query<{ seconds: number | null }>(
-        `select extract(epoch from due_at - now())::float8 as seconds
+/** Seconds until the next attempt; null: the delivery is dead. */
+const nextIn = async (): Promise<number | null | undefined> =>
+  (
+    await pool.query<{ seconds: number | null }>(
+      `select extract(epoch from due_at - now())::float8 as seconds
          from ledger.webhook_deliveries d left join ledger.work_items w on w.id = d.id::text`,
-      )
-    ).rows[0]?.seconds;
+    )
+  ).rows[0]?.seconds;
 
-  /** All that is kept of its time was so much earlier. */
-  const passed = (days: number) =>
-    pool.query(
-      `update ledger.webhook_deliveries
+/** All that is kept of its time was so much earlier. */
+const passed = (days: number) =>
+  pool.query(
+    `update ledger.webhook_deliveries
        set created = created - $1 * interval '1 day', retried_from = retried_from - $1 * interval '1 day'`,
-      [days],
-    );
+    [days],
+  );
 
-  const failOnce = async (): Promise<void> => {
-    await later();
-    const claims = await claim();
-    expect(claims).toHaveLength(1);
-    await record(claims, 500);
-  };
+const failOnce = async (): Promise<void> => {
+  await later();
+  const claims = await claim();
+  expect(claims).toHaveLength(1);
+  await record(claims, 500);
+};
 
-  test.each([100, -100])('of a process whose clock is %i hours ahead is in time', async (hours) => {
+test.each([100, -100])(
+  'a retry of a process whose clock is %i hours ahead is in time',
+  async (hours) => {
     await endpoint('a');
     await put(1, 'a');
     const leaveWorld = clockMovedBy(hours * 3_600_000);
@@ -321,83 +316,83 @@ describe('a retry', () => {
     const seconds = await nextIn();
     expect(seconds).toBeLessThanOrEqual(6);
     expect(seconds).toBeGreaterThan(-600);
-  });
+  },
+);
 
-  test('is made for three days from the first attempt on, however late that was', async () => {
-    await endpoint('a');
-    await put(1, 'a');
-    await passed(10);
-    await failOnce();
-    expect(await nextIn()).toBeLessThanOrEqual(6);
-    await passed(2.9);
-    await failOnce();
-    expect(await nextIn()).toBeLessThanOrEqual(360);
-    await passed(0.2);
-    await failOnce();
-    expect(await nextIn()).toBeNull();
-  });
+test('a retry is made for three days from the first attempt on, however late that was', async () => {
+  await endpoint('a');
+  await put(1, 'a');
+  await passed(10);
+  await failOnce();
+  expect(await nextIn()).toBeLessThanOrEqual(6);
+  await passed(2.9);
+  await failOnce();
+  expect(await nextIn()).toBeLessThanOrEqual(360);
+  await passed(0.2);
+  await failOnce();
+  expect(await nextIn()).toBeNull();
+});
 
-  test('does not count the time in which nothing was to be sent', async () => {
-    await endpoint('a');
-    await put(1, 'a');
-    await failOnce();
-    await passed(5);
-    await later();
-    const [delivery] = await claim();
-    const postponed = { delayMs: 60_000, endpoint: true };
-    await end([{ kind: 'postponed', delivery: delivery!, postponed }]);
-    await failOnce();
-    expect(await nextIn()).toBeLessThanOrEqual(360);
-  });
+test('a retry does not count the time in which nothing was to be sent', async () => {
+  await endpoint('a');
+  await put(1, 'a');
+  await failOnce();
+  await passed(5);
+  await later();
+  const [delivery] = await claim();
+  const postponed = { delayMs: 60_000, endpoint: true };
+  await end([{ kind: 'postponed', delivery: delivery!, postponed }]);
+  await failOnce();
+  expect(await nextIn()).toBeLessThanOrEqual(360);
+});
 
-  test('begins anew with a resend', async () => {
-    await endpoint('a');
-    await put(1, 'a');
-    for (let n = 0; n < 3; n++) await failOnce();
-    await passed(5);
-    await failOnce();
-    expect(await nextIn()).toBeNull();
-    const scope = { tenant: 'acme', mode: 'live' } as const;
-    expect(await resend(pool, scope, { endpointId: 'a', since: new Date(0) })).toBe(1);
-    await failOnce();
-    expect(await nextIn()).toBeLessThanOrEqual(6);
-    const { rows } = await pool.query('select attempts from ledger.webhook_deliveries');
-    expect(rows).toEqual([{ attempts: 5 }]);
-  });
+test('a retry begins anew with a resend', async () => {
+  await endpoint('a');
+  await put(1, 'a');
+  for (let n = 0; n < 3; n++) await failOnce();
+  await passed(5);
+  await failOnce();
+  expect(await nextIn()).toBeNull();
+  const scope = { tenant: 'acme', mode: 'live' } as const;
+  expect(await resend(pool, scope, { endpointId: 'a', since: new Date(0) })).toBe(1);
+  await failOnce();
+  expect(await nextIn()).toBeLessThanOrEqual(6);
+  const { rows } = await pool.query('select attempts from ledger.webhook_deliveries');
+  expect(rows).toEqual([{ attempts: 5 }]);
+});
 
-  test('of what an endpoint could never take in three days is given up', async () => {
-    await endpoint('a');
-    await put(4, 'a');
-    await pool.query(
-      `update ledger.webhook_deliveries set created = created - interval '4 days'
+test('a retry of what an endpoint could never take in three days is given up', async () => {
+  await endpoint('a');
+  await put(4, 'a');
+  await pool.query(
+    `update ledger.webhook_deliveries set created = created - interval '4 days'
        where id in (select id from ledger.webhook_deliveries limit 3)`,
-    );
-    const states = async () =>
-      (
-        await pool.query<{ state: string; count: string }>(
-          'select state, count(*) from ledger.webhook_deliveries group by 1 order by 1',
-        )
-      ).rows.map(({ state, count }) => `${count} ${state}`);
-    const probe = async () => {
-      await later();
-      await pool.query('update ledger.webhook_endpoints set failures = 3');
-      await record(await claim(), 500);
-    };
-    await probe();
-    expect(await states()).toEqual(['4 PENDING']);
-    await pool.query(
-      "update ledger.webhook_endpoints set failing_since = now() - $1 * interval '1 s'",
-      [3.1 * DAY_S],
-    );
-    await probe();
-    // Those that were not attempted in the last three days.
-    expect((await states())[0]).toMatch(/^[12] DEAD$/);
-    const { rows } = await pool.query<{ young: boolean }>(
-      `select created > now() - interval '1 day' or retried_from is not null as young
+  );
+  const states = async () =>
+    (
+      await pool.query<{ state: string; count: string }>(
+        'select state, count(*) from ledger.webhook_deliveries group by 1 order by 1',
+      )
+    ).rows.map(({ state, count }) => `${count} ${state}`);
+  const probe = async () => {
+    await later();
+    await pool.query('update ledger.webhook_endpoints set failures = 3');
+    await record(await claim(), 500);
+  };
+  await probe();
+  expect(await states()).toEqual(['4 PENDING']);
+  await pool.query(
+    "update ledger.webhook_endpoints set failing_since = now() - $1 * interval '1 s'",
+    [3.1 * DAY_S],
+  );
+  await probe();
+  // Those that were not attempted in the last three days.
+  expect((await states())[0]).toMatch(/^[12] DEAD$/);
+  const { rows } = await pool.query<{ young: boolean }>(
+    `select created > now() - interval '1 day' or retried_from is not null as young
        from ledger.webhook_deliveries where state = 'PENDING'`,
-    );
-    expect(rows.every(({ young }) => young)).toBe(true);
-  });
+  );
+  expect(rows.every(({ young }) => young)).toBe(true);
 });
 
 test.each([
@@ -419,7 +414,7 @@ test.each([
   );
   await put(3, 'fine');
   if (analyzed) await pool.query('analyze ledger.webhook_deliveries, ledger.work_items');
-  const single = openPool({ url, max: 1, applicationName: 'due-deliveries' });
+  const single = openPool({ url: database.url, max: 1, applicationName: 'due-deliveries' });
   try {
     const read = async (): Promise<number> => {
       await single.query('select pg_stat_force_next_flush()');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { findAddressesFrom } from '../../src/webhooks/sending/find-addresses.js';
 import { WebhookPost } from '../../src/webhooks/sending/webhook-post.js';
-import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
+import { startWebhookReceiver } from '../support/webhook-receiver.js';
 import { watchConnectionAttempts } from './support/connection-attempts.js';
 import {
   FORBIDDEN_HOSTS,
@@ -13,22 +13,16 @@ import {
   MALFORMED_URLS,
   PUBLIC_HOSTS,
 } from './support/endpoint-cases.js';
-import { startNameServer, type NameServer } from './support/name-server.js';
+import { startNameServer } from './support/name-server.js';
+import { openOnce } from '../support/opened.js';
 
-let names: NameServer;
-let receiver: WebhookReceiver;
+const names = openOnce(startNameServer, 'close');
+// All addresses of this machine, so that a connection to any of them is seen.
+const receiver = openOnce(() => startWebhookReceiver({ host: '0.0.0.0' }), 'stop');
 
 beforeAll(async () => {
-  names = await startNameServer();
   names.set('public.test', ['93.184.216.34', '2606:4700::1111']);
   for (const [name, addresses] of Object.entries(FORBIDDEN_NAMES)) names.set(name, addresses);
-  // All addresses of this machine, so that a connection to any of them is seen.
-  receiver = await startWebhookReceiver({ host: '0.0.0.0' });
-});
-
-afterAll(async () => {
-  await receiver.stop();
-  await names.close();
 });
 
 type Ranges = ConstructorParameters<typeof EndpointGuard>[0]['allowed'];
@@ -46,7 +40,6 @@ const guardWith = (allowed: Ranges = []): EndpointGuard =>
     lookup: findAddressesFrom({ servers: [names.address], hostsFile: '/nowhere' }),
   });
 
-/** Posts with a sender of its own. */
 async function post(url: string, allowed?: Ranges) {
   const sender = new WebhookPost(guardWith(allowed));
   try {
@@ -135,104 +128,96 @@ it('the guard accepts 2000 characters, ports, paths and queries', async () => {
   });
 });
 
-describe('a name', () => {
-  it('that does not resolve can be subscribed and gets no connection', async () => {
-    names.set('broken.test', 'server-failure');
-    expect(await guardWith().check('https://nowhere.test/hook')).toEqual({ kind: 'allowed' });
-    expect(await guardWith().check('https://broken.test/hook')).toEqual({ kind: 'allowed' });
-    expect(await post('http://nowhere.test/hook')).toBe('name-not-found');
-    expect(await post('http://broken.test/hook')).toBe('name-server');
-  });
-
-  it('whose servers are silent is given up, and no other name waits for it', async () => {
-    const silent = Array.from({ length: 20 }, (_, index) => `silent${index}.test`);
-    for (const name of silent) names.set(name, 'silence');
-    const guard = new EndpointGuard({
-      allowed: [],
-      lookup: findAddressesFrom({
-        servers: [names.address],
-        hostsFile: '/nowhere',
-        withinMs: 20_000,
-      }),
-    });
-    let ended = 0;
-    const waiting = silent.map((name) =>
-      guard.check(`http://${name}/`).finally(() => (ended += 1)),
-    );
-    expect(await guard.check('http://loopback.test/')).toMatchObject({ kind: 'not-allowed' });
-    expect(ended).toBe(0);
-    expect(await Promise.all(waiting)).toEqual(silent.map(() => ({ kind: 'allowed' })));
-  });
-
-  it('that changes between the check and the connection gets none', async () => {
-    names.set('rebinding.test', ['93.184.216.34'], ['127.0.0.1']);
-    const attempts = watchConnectionAttempts(receiver);
-    expect(await guardWith().check('http://rebinding.test/hook')).toEqual({ kind: 'allowed' });
-    expect(await post(`http://rebinding.test:${receiver.port}/hook`)).toBe('address-not-allowed');
-    attempts.stop();
-    expect(attempts.addresses).toEqual([]);
-  });
-
-  it('is resolved once per connection, which uses the checked address', async () => {
-    names.set('once.test', ['127.0.0.1'], ['127.0.0.2']);
-    const attempts = watchConnectionAttempts(receiver);
-    expect(await post(`http://once.test:${receiver.port}/once`, THIS_RECEIVER)).toBe(200);
-    attempts.stop();
-    expect(new Set(attempts.addresses)).toEqual(new Set(['127.0.0.1']));
-    expect([names.questions('once.test', 'A'), names.questions('once.test', 'AAAA')]).toEqual([
-      1, 1,
-    ]);
-    const [request] = await receiver.requests('/once');
-    expect(request?.headers.host).toBe(`once.test:${receiver.port}`);
-  });
-
-  it('is found in the hosts file, and checked like any other', async () => {
-    const guard = new EndpointGuard({ allowed: [] });
-    // Every machine lists its own names there.
-    expect(await guard.check('http://localhost/')).toMatchObject({ kind: 'not-allowed' });
-    const folder = await mkdtemp(join(tmpdir(), 'hosts-'));
-    const hostsFile = join(folder, 'hosts');
-    await writeFile(hostsFile, HOSTS);
-    const listed = findAddressesFrom({ servers: [names.address], hostsFile });
-    expect(await listed('listed.test')).toEqual(['10.0.0.7', 'fd00::7']);
-    expect(await listed('ALIAS.test.')).toEqual(['10.0.0.7']);
-    await expect(listed('commented.test')).rejects.toMatchObject({ reason: 'name-not-found' });
-    expect(await listed('public.test')).toEqual(['93.184.216.34', '2606:4700::1111']);
-    await rm(folder, { recursive: true });
-  });
+it('a name that does not resolve can be subscribed and gets no connection', async () => {
+  names.set('broken.test', 'server-failure');
+  expect(await guardWith().check('https://nowhere.test/hook')).toEqual({ kind: 'allowed' });
+  expect(await guardWith().check('https://broken.test/hook')).toEqual({ kind: 'allowed' });
+  expect(await post('http://nowhere.test/hook')).toBe('name-not-found');
+  expect(await post('http://broken.test/hook')).toBe('name-server');
 });
 
-describe('a kept connection', () => {
-  it('is used again for its own origin only; another port is checked anew', async () => {
-    names.set('moving.test', ['127.0.0.1']);
-    const sender = new WebhookPost(guardWith(THIS_RECEIVER));
-    const posted = (url: string) => sender.post({ url, headers: {}, body: Buffer.from('{}') });
-    const url = `http://moving.test:${receiver.port}/moving`;
-    const other = await startWebhookReceiver({ host: '0.0.0.0' });
-    const connectionsUsed = () =>
-      new Set(receiver.receivedAt('/moving').map(({ connection }) => connection)).size;
-    try {
-      let count = 0;
-      // A connection is free for the next request a turn after its answer.
-      while (count === connectionsUsed()) {
-        expect(await posted(url)).toMatchObject({ kind: 'answered', status: 200 });
-        count += 1;
-        await receiver.requests('/moving', count);
-      }
-      names.set('moving.test', ['127.0.0.2']);
-      const used = connectionsUsed();
-      await posted(url);
-      expect(connectionsUsed()).toBe(used);
-      expect(await posted(`http://moving.test:${other.port}/moving`)).toMatchObject({
-        kind: 'failed',
-        reason: 'address-not-allowed',
-      });
-      expect(other.connections).toBe(0);
-    } finally {
-      await sender.close();
-      await other.stop();
-    }
+it('a name whose servers are silent is given up, and no other name waits for it', async () => {
+  const silent = Array.from({ length: 20 }, (_, index) => `silent${index}.test`);
+  for (const name of silent) names.set(name, 'silence');
+  const guard = new EndpointGuard({
+    allowed: [],
+    lookup: findAddressesFrom({
+      servers: [names.address],
+      hostsFile: '/nowhere',
+      withinMs: 20_000,
+    }),
   });
+  let ended = 0;
+  const waiting = silent.map((name) => guard.check(`http://${name}/`).finally(() => (ended += 1)));
+  expect(await guard.check('http://loopback.test/')).toMatchObject({ kind: 'not-allowed' });
+  expect(ended).toBe(0);
+  expect(await Promise.all(waiting)).toEqual(silent.map(() => ({ kind: 'allowed' })));
+});
+
+it('a name that changes between the check and the connection gets none', async () => {
+  names.set('rebinding.test', ['93.184.216.34'], ['127.0.0.1']);
+  const attempts = watchConnectionAttempts(receiver);
+  expect(await guardWith().check('http://rebinding.test/hook')).toEqual({ kind: 'allowed' });
+  expect(await post(`http://rebinding.test:${receiver.port}/hook`)).toBe('address-not-allowed');
+  attempts.stop();
+  expect(attempts.addresses).toEqual([]);
+});
+
+it('a name is resolved once per connection, which uses the checked address', async () => {
+  names.set('once.test', ['127.0.0.1'], ['127.0.0.2']);
+  const attempts = watchConnectionAttempts(receiver);
+  expect(await post(`http://once.test:${receiver.port}/once`, THIS_RECEIVER)).toBe(200);
+  attempts.stop();
+  expect(new Set(attempts.addresses)).toEqual(new Set(['127.0.0.1']));
+  expect([names.questions('once.test', 'A'), names.questions('once.test', 'AAAA')]).toEqual([1, 1]);
+  const [request] = await receiver.requests('/once');
+  expect(request?.headers.host).toBe(`once.test:${receiver.port}`);
+});
+
+it('a name is found in the hosts file, and checked like any other', async () => {
+  const guard = new EndpointGuard({ allowed: [] });
+  // Every machine lists its own names there.
+  expect(await guard.check('http://localhost/')).toMatchObject({ kind: 'not-allowed' });
+  const folder = await mkdtemp(join(tmpdir(), 'hosts-'));
+  const hostsFile = join(folder, 'hosts');
+  await writeFile(hostsFile, HOSTS);
+  const listed = findAddressesFrom({ servers: [names.address], hostsFile });
+  expect(await listed('listed.test')).toEqual(['10.0.0.7', 'fd00::7']);
+  expect(await listed('ALIAS.test.')).toEqual(['10.0.0.7']);
+  await expect(listed('commented.test')).rejects.toMatchObject({ reason: 'name-not-found' });
+  expect(await listed('public.test')).toEqual(['93.184.216.34', '2606:4700::1111']);
+  await rm(folder, { recursive: true });
+});
+
+it('a kept connection is used again for its own origin only; another port is checked anew', async () => {
+  names.set('moving.test', ['127.0.0.1']);
+  const sender = new WebhookPost(guardWith(THIS_RECEIVER));
+  const posted = (url: string) => sender.post({ url, headers: {}, body: Buffer.from('{}') });
+  const url = `http://moving.test:${receiver.port}/moving`;
+  const other = await startWebhookReceiver({ host: '0.0.0.0' });
+  const connectionsUsed = () =>
+    new Set(receiver.receivedAt('/moving').map(({ connection }) => connection)).size;
+  try {
+    let count = 0;
+    // A connection is free for the next request a turn after its answer.
+    while (count === connectionsUsed()) {
+      expect(await posted(url)).toMatchObject({ kind: 'answered', status: 200 });
+      count += 1;
+      await receiver.requests('/moving', count);
+    }
+    names.set('moving.test', ['127.0.0.2']);
+    const used = connectionsUsed();
+    await posted(url);
+    expect(connectionsUsed()).toBe(used);
+    expect(await posted(`http://moving.test:${other.port}/moving`)).toMatchObject({
+      kind: 'failed',
+      reason: 'address-not-allowed',
+    });
+    expect(other.connections).toBe(0);
+  } finally {
+    await sender.close();
+    await other.stop();
+  }
 });
 
 it('a webhook follows no redirect', async () => {
@@ -245,23 +230,21 @@ it('a webhook follows no redirect', async () => {
   expect(receiver.receivedAt('/to')).toEqual([]);
 });
 
-describe('a range of the operator', () => {
-  it('opens its own addresses only, as IPv4 in IPv6 too', async () => {
-    const guard = guardWith([
-      { address: '10.1.0.0', prefix: 16, family: 'ipv4' },
-      { address: 'fd00:1::', prefix: 32, family: 'ipv6' },
-    ]);
-    const kindOf = async (host: string) => (await guard.check(`http://${host}/`)).kind;
-    for (const host of ['10.1.2.3', '[::ffff:10.1.2.3]', '[fd00:1::5]', '8.8.8.8'])
-      expect([host, await kindOf(host)]).toEqual([host, 'allowed']);
-    for (const host of ['10.2.0.1', '[fd00:2::5]', '127.0.0.1', '[::10.1.2.3]', 'localhost'])
-      expect([host, await kindOf(host)]).toEqual([host, 'not-allowed']);
-  });
+it('a range of the operator opens its own addresses only, as IPv4 in IPv6 too', async () => {
+  const guard = guardWith([
+    { address: '10.1.0.0', prefix: 16, family: 'ipv4' },
+    { address: 'fd00:1::', prefix: 32, family: 'ipv6' },
+  ]);
+  const kindOf = async (host: string) => (await guard.check(`http://${host}/`)).kind;
+  for (const host of ['10.1.2.3', '[::ffff:10.1.2.3]', '[fd00:1::5]', '8.8.8.8'])
+    expect([host, await kindOf(host)]).toEqual([host, 'allowed']);
+  for (const host of ['10.2.0.1', '[fd00:2::5]', '127.0.0.1', '[::10.1.2.3]', 'localhost'])
+    expect([host, await kindOf(host)]).toEqual([host, 'not-allowed']);
+});
 
-  it('of one loopback address opens localhost at that address', async () => {
-    const attempts = watchConnectionAttempts(receiver);
-    expect(await post(`http://localhost:${receiver.port}/local`, THIS_RECEIVER)).toBe(200);
-    attempts.stop();
-    expect(new Set(attempts.addresses)).toEqual(new Set(['127.0.0.1']));
-  });
+it('a range of the operator of one loopback address opens localhost at that address', async () => {
+  const attempts = watchConnectionAttempts(receiver);
+  expect(await post(`http://localhost:${receiver.port}/local`, THIS_RECEIVER)).toBe(200);
+  attempts.stop();
+  expect(new Set(attempts.addresses)).toEqual(new Set(['127.0.0.1']));
 });

@@ -1,28 +1,18 @@
-import {
-  accepted,
-  aRequest,
-  SharedLedger,
-  type TestProcess,
-} from '../command-handling/support/processes.js';
+import { accepted, aRequest, SharedLedger } from '../command-handling/support/processes.js';
 import { DyingLog } from '../command-handling/support/troubled-logs.js';
 import { Listener, payloadsOf } from './support/listener.js';
-
-/** Payloads that wait while people in them are forgotten. */
+import { openForEach } from '../support/opened.js';
 
 const CREDIT = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100, currency: null } as const;
 const MARKS = ['ANNSCODE', 'anns-id', 'anns-account', 'Annfirst'];
 
-let ledger: SharedLedger;
-let service: TestProcess;
+const ledger = openForEach(() => SharedLedger.open());
+const service = openForEach(() => ledger.process());
 /** The process that sends: it knows nothing of the other one but the log. */
-let sender: TestProcess;
-let listener: Listener;
+const sender = openForEach(() => ledger.process());
+const listener = openForEach(() => new Listener(sender));
 
 beforeEach(async () => {
-  ledger = await SharedLedger.open();
-  service = await ledger.process();
-  sender = await ledger.process();
-  listener = new Listener(sender);
   accepted(await service.sync('anns-account'));
   accepted(
     await service.upsert('anns-account', 'anns-id', {

@@ -1,19 +1,12 @@
-import { accepted, SharedLedger, type TestProcess } from '../command-handling/support/processes.js';
+import { accepted, SharedLedger } from '../command-handling/support/processes.js';
 import { aTime, expectedUser } from '../support/expected-answers.js';
 import type { Json } from '../support/api-client.js';
 import { Listener } from './support/listener.js';
+import { openForEach } from '../support/opened.js';
 
-/** Users and codes: their payloads whole. */
-
-let ledger: SharedLedger;
-let service: TestProcess;
-let listener: Listener;
-
-beforeEach(async () => {
-  ledger = await SharedLedger.open();
-  service = await ledger.process();
-  listener = new Listener(service);
-});
+const ledger = openForEach(() => SharedLedger.open());
+const service = openForEach(() => ledger.process());
+const listener = openForEach(() => new Listener(service));
 
 /** The REST user without `referredBy`; absent values are left out. */
 function announcedUser(...of: Parameters<typeof expectedUser>): Json {

@@ -2,8 +2,6 @@ import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { ReceiverAnswers } from '../../src/webhooks/deliveries/receiver-answers.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 
-/** What is kept of answers, and for how long it can be read. */
-
 const sealer = new FixedSealer(Buffer.alloc(32, 1));
 const ANSWER = Buffer.from('thank you, Ann and Bob');
 

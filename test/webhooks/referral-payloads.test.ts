@@ -8,8 +8,6 @@ import { anId, aTime } from '../support/expected-answers.js';
 import type { Json } from '../support/api-client.js';
 import { Listener } from './support/listener.js';
 
-/** `referral.*`: their payloads whole. */
-
 const CENTS = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 };
 const REFERRAL_TYPES = [
   'referral.started',

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Pool } from 'pg';
 import {
   createWebhookCheckpoint,
   lockEndpoints,
@@ -14,10 +13,7 @@ import { clockMovedBy } from '../support/clock-of-process.js';
 import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 
-/** What a resend makes due, by SQL alone. */
-
-let pool: Pool;
-useDatabase(4, (opened) => (pool = opened), { each: true });
+const { pool } = useDatabase(4, { each: true });
 jest.setTimeout(120_000);
 
 const NAME = { tenant: 'acme', mode: 'live', endpointId: 'a' } as const;

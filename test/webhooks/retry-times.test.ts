@@ -1,8 +1,6 @@
 import { retryInMs } from '../../src/webhooks/deliveries/retry-times.js';
 import { enterWorldWith } from '../support/clock-of-process.js';
 
-/** When a failed delivery is sent again, in a world whose chance a test decides. */
-
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;

@@ -1,6 +1,5 @@
 import { compactVerify, CompactSign, createLocalJWKSet } from 'jose';
 import { sql } from 'kysely';
-import type { Pool } from 'pg';
 import { run, tables } from '../../src/postgres/statements.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
@@ -9,8 +8,7 @@ import { useDatabase } from '../support/database.js';
 const HOUR_MS = 3_600_000;
 const SEALING_KEY = Buffer.alloc(32, 7);
 
-let pool: Pool;
-useDatabase(10, (opened) => (pool = opened), { each: true });
+const { pool } = useDatabase(10, { each: true });
 
 /** The keys as a process of its own has them. */
 const process = (): SigningKeys => new SigningKeys(pool, new FixedSealer(SEALING_KEY));

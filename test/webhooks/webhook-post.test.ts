@@ -2,32 +2,22 @@
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { findAddressesFrom } from '../../src/webhooks/sending/find-addresses.js';
 import { WebhookPost, type PostResult } from '../../src/webhooks/sending/webhook-post.js';
-import {
-  startWebhookReceiver,
-  type Behaviour,
-  type WebhookReceiver,
-} from '../support/webhook-receiver.js';
-import { startNameServer, type NameServer } from './support/name-server.js';
+import { startWebhookReceiver, type Behaviour } from '../support/webhook-receiver.js';
+import { startNameServer } from './support/name-server.js';
+import { openOnce } from '../support/opened.js';
 
-let names: NameServer;
-let receiver: WebhookReceiver;
+const names = openOnce(startNameServer, 'close');
+const receiver = openOnce(() => startWebhookReceiver({ tls: true }), 'stop');
 const senders: WebhookPost[] = [];
 
 beforeAll(async () => {
-  names = await startNameServer();
   names.set('receiver.test', ['127.0.0.1']);
   names.set('other-name.test', ['127.0.0.1']);
   names.set('silent.test', 'silence');
-  receiver = await startWebhookReceiver({ tls: true });
 });
 
 afterEach(async () => {
   await Promise.all(senders.splice(0).map((sender) => sender.close()));
-});
-
-afterAll(async () => {
-  await receiver.stop();
-  await names.close();
 });
 
 type Limits = NonNullable<ConstructorParameters<typeof WebhookPost>[1]>;
@@ -58,20 +48,18 @@ function pathFor(...behaviours: readonly Behaviour[]): string {
   return path;
 }
 
-describe('a request', () => {
-  it('arrives as it was given, with and without TLS', async () => {
-    for (const url of [receiver.url('/plain?a=1&b=%20'), receiver.tlsUrl('/tls?a=1')])
-      expect(await post(url)).toMatchObject({ kind: 'answered', status: 200, retryAfterMs: null });
-    await receiver.until((all) => all.length >= 2);
-    const [plain, encrypted] = receiver.received;
-    expect(plain).toMatchObject({ method: 'POST', url: '/plain?a=1&b=%20', tls: false, body });
-    expect(encrypted).toMatchObject({ method: 'POST', url: '/tls?a=1', tls: true, body });
-    expect(plain?.headers).toEqual({
-      host: `127.0.0.1:${receiver.port}`,
-      connection: 'keep-alive',
-      'content-type': 'application/json',
-      'content-length': String(body.length),
-    });
+it('a request arrives as it was given, with and without TLS', async () => {
+  for (const url of [receiver.url('/plain?a=1&b=%20'), receiver.tlsUrl('/tls?a=1')])
+    expect(await post(url)).toMatchObject({ kind: 'answered', status: 200, retryAfterMs: null });
+  await receiver.until((all) => all.length >= 2);
+  const [plain, encrypted] = receiver.received;
+  expect(plain).toMatchObject({ method: 'POST', url: '/plain?a=1&b=%20', tls: false, body });
+  expect(encrypted).toMatchObject({ method: 'POST', url: '/tls?a=1', tls: true, body });
+  expect(plain?.headers).toEqual({
+    host: `127.0.0.1:${receiver.port}`,
+    connection: 'keep-alive',
+    'content-type': 'application/json',
+    'content-length': String(body.length),
   });
 });
 
@@ -84,58 +72,56 @@ test('no proxy of the environment is used', async () => {
   expect(request?.url).toBe('/direct');
 });
 
-describe('an answer', () => {
-  it('is returned with its status, whatever it is, and its beginning', async () => {
-    for (const status of [200, 201, 204, 299, 301, 302, 308, 400, 410, 429, 500, 503]) {
-      const path = pathFor({
-        kind: 'answer',
-        status,
-        headers: { location: receiver.url('/followed') },
-        body: status === 204 ? '' : `${'ä'.repeat(450)}${'x'.repeat(10_000)}`,
-      });
-      const posted = await post(receiver.url(path));
-      expect(posted).toMatchObject({ kind: 'answered', status });
-      if (posted.kind === 'answered')
-        expect(posted.beginning.toString()).toBe(
-          status === 204 ? '' : `${'ä'.repeat(450)}${'x'.repeat(1_148)}`,
-        );
-    }
-    expect(receiver.receivedAt('/followed')).toEqual([]);
-  });
+it('an answer is returned with its status, whatever it is, and its beginning', async () => {
+  for (const status of [200, 201, 204, 299, 301, 302, 308, 400, 410, 429, 500, 503]) {
+    const path = pathFor({
+      kind: 'answer',
+      status,
+      headers: { location: receiver.url('/followed') },
+      body: status === 204 ? '' : `${'ä'.repeat(450)}${'x'.repeat(10_000)}`,
+    });
+    const posted = await post(receiver.url(path));
+    expect(posted).toMatchObject({ kind: 'answered', status });
+    if (posted.kind === 'answered')
+      expect(posted.beginning.toString()).toBe(
+        status === 204 ? '' : `${'ä'.repeat(450)}${'x'.repeat(1_148)}`,
+      );
+  }
+  expect(receiver.receivedAt('/followed')).toEqual([]);
+});
 
-  it.each([
-    ['120', 120_000],
-    ['soon', null],
-  ])('with Retry-After %j asks for a pause of %s ms', async (value, expected) => {
-    const path = pathFor({ kind: 'answer', status: 503, headers: { 'retry-after': value } });
-    expect(await post(receiver.url(path))).toMatchObject({ retryAfterMs: expected });
-  });
+it.each([
+  ['120', 120_000],
+  ['soon', null],
+])('an answer with Retry-After %j asks for a pause of %s ms', async (value, expected) => {
+  const path = pathFor({ kind: 'answer', status: 503, headers: { 'retry-after': value } });
+  expect(await post(receiver.url(path))).toMatchObject({ retryAfterMs: expected });
+});
 
-  it('of which more than 64 KiB come is cut off, and counts by its status', async () => {
-    for (const status of [200, 500]) {
-      const path = pathFor({ kind: 'flood', status });
-      const floods = receiver.flooded.length;
-      const before = process.memoryUsage();
-      const posted = await post(receiver.tlsUrl(path));
-      expect(posted).toMatchObject({ kind: 'answered', status });
-      if (posted.kind === 'answered') expect(posted.beginning.length).toBe(2_048);
-      await receiver.until(() => receiver.flooded.length > floods);
-      // What lies in the buffers of both sockets, of 1 GB.
-      expect(receiver.flooded.at(-1)).toBeLessThan(50_000_000);
-      const grown = process.memoryUsage();
-      expect(grown.external - before.external).toBeLessThan(50_000_000);
-      expect(grown.heapUsed - before.heapUsed).toBeLessThan(200_000_000);
-    }
-  });
+it('an answer of which more than 64 KiB come is cut off, and counts by its status', async () => {
+  for (const status of [200, 500]) {
+    const path = pathFor({ kind: 'flood', status });
+    const floods = receiver.flooded.length;
+    const before = process.memoryUsage();
+    const posted = await post(receiver.tlsUrl(path));
+    expect(posted).toMatchObject({ kind: 'answered', status });
+    if (posted.kind === 'answered') expect(posted.beginning.length).toBe(2_048);
+    await receiver.until(() => receiver.flooded.length > floods);
+    // What lies in the buffers of both sockets, of 1 GB.
+    expect(receiver.flooded.at(-1)).toBeLessThan(50_000_000);
+    const grown = process.memoryUsage();
+    expect(grown.external - before.external).toBeLessThan(50_000_000);
+    expect(grown.heapUsed - before.heapUsed).toBeLessThan(200_000_000);
+  }
+});
 
-  it('of a redirect or a failure counts by its status, also when it does not end', async () => {
-    for (const status of [302, 410]) {
-      const broken = pathFor({ kind: 'break-off', when: 'in-body', status });
-      expect(outcome(await post(receiver.url(broken)))).toBe(status);
-    }
-    const hanging = pathFor({ kind: 'hang-in-body', status: 429 });
-    expect(outcome(await post(receiver.url(hanging), { withinMs: 300 }))).toBe(429);
-  });
+it('an answer of a redirect or a failure counts by its status, also when it does not end', async () => {
+  for (const status of [302, 410]) {
+    const broken = pathFor({ kind: 'break-off', when: 'in-body', status });
+    expect(outcome(await post(receiver.url(broken)))).toBe(status);
+  }
+  const hanging = pathFor({ kind: 'hang-in-body', status: 429 });
+  expect(outcome(await post(receiver.url(hanging), { withinMs: 300 }))).toBe(429);
 });
 
 describe('an answer that does not end in time is a failed attempt', () => {
@@ -217,27 +203,25 @@ it('a port without a listener is refused', async () => {
   expect(outcome(await post(gone.url('/hook')))).toBe('refused');
 });
 
-describe('the caller', () => {
-  it('ends an attempt, before and while it runs', async () => {
-    const path = pathFor({ kind: 'hang' });
-    const stopping = new AbortController();
-    const posting = post(receiver.url(path), {}, stopping.signal);
-    await receiver.requests(path);
-    stopping.abort();
-    expect(outcome(await posting)).toBe('stopped');
-    expect(outcome(await post(receiver.url(path), {}, stopping.signal))).toBe('stopped');
-    expect(receiver.receivedAt(path).length).toBe(1);
-  });
+it('the caller ends an attempt, before and while it runs', async () => {
+  const path = pathFor({ kind: 'hang' });
+  const stopping = new AbortController();
+  const posting = post(receiver.url(path), {}, stopping.signal);
+  await receiver.requests(path);
+  stopping.abort();
+  expect(outcome(await posting)).toBe('stopped');
+  expect(outcome(await post(receiver.url(path), {}, stopping.signal))).toBe('stopped');
+  expect(receiver.receivedAt(path).length).toBe(1);
+});
 
-  it('that closes the sender waits for what is under way', async () => {
-    const path = pathFor({ kind: 'hang' });
-    const sender = senderWith({ withinMs: 500 });
-    let isClosed = false;
-    const posting = sender.post({ url: receiver.url(path), headers: {}, body });
-    await receiver.requests(path);
-    const closing = sender.close().then(() => (isClosed = true));
-    expect(isClosed).toBe(false);
-    expect(outcome(await posting)).toBe('timeout');
-    await closing;
-  });
+it('the caller that closes the sender waits for what is under way', async () => {
+  const path = pathFor({ kind: 'hang' });
+  const sender = senderWith({ withinMs: 500 });
+  let isClosed = false;
+  const posting = sender.post({ url: receiver.url(path), headers: {}, body });
+  await receiver.requests(path);
+  const closing = sender.close().then(() => (isClosed = true));
+  expect(isClosed).toBe(false);
+  expect(outcome(await posting)).toBe('timeout');
+  await closing;
 });

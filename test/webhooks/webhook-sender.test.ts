@@ -1,9 +1,7 @@
 // Over 5 s: a database for each test.
 import { randomUUID } from 'node:crypto';
-import type pg from 'pg';
 import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
-import { openPool } from '../../src/postgres/database.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { putDeliveries, putEndpoints } from '../../src/webhooks/deliveries/delivery-rows.js';
 import { ReceiverAnswers } from '../../src/webhooks/deliveries/receiver-answers.js';
@@ -14,16 +12,19 @@ import { newEndpointSecret } from '../../src/webhooks/signing/signed-webhook.js'
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
 import type { WebhookSubscriptions } from '../../src/webhooks/subscriptions/webhook-subscriptions.js';
 import { enterWorldWith } from '../support/clock-of-process.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { eventually } from '../support/embedded.js';
 
-/** The sender on rows of its own, with receivers that answer when a test says so. */
-
 jest.setTimeout(180_000);
 
-let database: TestDatabase;
-let pool: pg.Pool;
+afterEach(async () => {
+  answersAtOnce = true;
+  for (const { answer } of posts) answer();
+  await sender.worker.stop();
+  leaveWorld();
+});
+const { pool } = useDatabase(4, { each: true });
 let sender: WebhookSender;
 /** What was posted, by its URL, and how each of them is answered. */
 let posts: { readonly url: string; readonly answer: () => void }[];
@@ -53,9 +54,7 @@ function post({ url }: PostRequest): Promise<PostResult> {
   });
 }
 
-beforeEach(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 4, applicationName: 'test' });
+beforeEach(() => {
   posts = [];
   answersAtOnce = true;
   keysAway = false;
@@ -95,14 +94,6 @@ beforeEach(async () => {
     answers: new ReceiverAnswers(sealer, new InMemorySubjectKeys()),
     presence: { id: 1 },
   });
-});
-afterEach(async () => {
-  answersAtOnce = true;
-  for (const { answer } of posts) answer();
-  await sender.worker.stop();
-  leaveWorld();
-  await pool.end();
-  await database.drop();
 });
 
 const endpointsOf = (tenant: string, mode: 'live' | 'test', count: number) =>
@@ -257,39 +248,37 @@ test('a test is sent to the subscription that it is for, and to no later one', a
   expect([posts.length, await states()]).toEqual([1, [{ state: 'DELIVERED' }]]);
 });
 
-describe('the status of the sender', () => {
-  const isWell = (): boolean => sender.worker.loop.status().lastError === null;
+const isWell = (): boolean => sender.worker.loop.status().lastError === null;
 
-  test('is off before the start and after the end', async () => {
-    const off = { runs: false, underWay: 0, stillSeconds: 0, lastError: null };
-    expect(sender.worker.loop.status()).toEqual(off);
-    sender.worker.loop.start();
-    expect(sender.worker.loop.status()).toMatchObject({ runs: true, lastError: null });
-    await sender.worker.stop();
-    expect(sender.worker.loop.status()).toEqual(off);
-  });
+test('the status of the sender is off before the start and after the end', async () => {
+  const off = { runs: false, underWay: 0, stillSeconds: 0, lastError: null };
+  expect(sender.worker.loop.status()).toEqual(off);
+  sender.worker.loop.start();
+  expect(sender.worker.loop.status()).toMatchObject({ runs: true, lastError: null });
+  await sender.worker.stop();
+  expect(sender.worker.loop.status()).toEqual(off);
+});
 
-  test('reports that rows cannot be read, and for how long', async () => {
-    sender.worker.loop.start();
-    await pool.query('alter table ledger.work_items rename to items_away');
-    await eventually(() => !isWell() && sender.worker.loop.status().stillSeconds > 1);
-    expect(sender.worker.loop.status().lastError).toBe('error 42P01');
-    await pool.query('alter table ledger.items_away rename to work_items');
-    await eventually(() => isWell() && sender.worker.loop.status().stillSeconds < 1);
-  });
+test('the status of the sender reports that rows cannot be read, and for how long', async () => {
+  sender.worker.loop.start();
+  await pool.query('alter table ledger.work_items rename to items_away');
+  await eventually(() => !isWell() && sender.worker.loop.status().stillSeconds > 1);
+  expect(sender.worker.loop.status().lastError).toBe('error 42P01');
+  await pool.query('alter table ledger.items_away rename to work_items');
+  await eventually(() => isWell() && sender.worker.loop.status().stillSeconds < 1);
+});
 
-  test('reports that bodies cannot be made, until one is', async () => {
-    const endpoints = endpointsOf('one', 'live', 2);
-    await known(endpoints);
-    keysAway = true;
-    await due(endpoints.slice(0, 1), [null]);
-    sender.worker.loop.start();
-    await eventually(() => !isWell() && sender.worker.loop.status().stillSeconds > 1);
-    expect([sender.worker.loop.status().lastError, posts.length]).toEqual(['Error', 0]);
-    keysAway = false;
-    await due(endpoints.slice(1), [null]);
-    sender.worker.loop.look();
-    await eventually(() => posts.length === 2);
-    await eventually(() => isWell() && sender.worker.loop.status().stillSeconds < 1);
-  });
+test('the status of the sender reports that bodies cannot be made, until one is', async () => {
+  const endpoints = endpointsOf('one', 'live', 2);
+  await known(endpoints);
+  keysAway = true;
+  await due(endpoints.slice(0, 1), [null]);
+  sender.worker.loop.start();
+  await eventually(() => !isWell() && sender.worker.loop.status().stillSeconds > 1);
+  expect([sender.worker.loop.status().lastError, posts.length]).toEqual(['Error', 0]);
+  keysAway = false;
+  await due(endpoints.slice(1), [null]);
+  sender.worker.loop.look();
+  await eventually(() => posts.length === 2);
+  await eventually(() => isWell() && sender.worker.loop.status().stillSeconds < 1);
 });

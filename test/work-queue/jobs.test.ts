@@ -1,30 +1,27 @@
 import { once } from 'node:events';
-import type pg from 'pg';
 import { addJob, Jobs, JOBS, type Job } from '../../src/work-queue/jobs.js';
 import { workFigures, workStore } from '../../src/work-queue/work-items.js';
 import { isUnavailable, openPool } from '../../src/postgres/database.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openForEach } from '../support/opened.js';
+import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { startPostgresProxy } from '../support/postgres-proxy.js';
-import type { TcpProxy } from '../harness/tcp-proxy.js';
 
-let database: TestDatabase;
-let direct: pg.Pool;
-let proxy: TcpProxy;
-let pool: pg.Pool;
-let jobs: Jobs;
 let work: (payload: Readonly<Record<string, string>>) => Promise<void>;
 const ran: (readonly [string, string])[] = [];
 
-beforeEach(async () => {
-  ran.length = 0;
-  database = await createTestDatabase();
-  direct = openPool({ url: database.url, max: 4, applicationName: 'test' });
-  const line = await startPostgresProxy(database.url);
-  proxy = line.proxy;
-  pool = openPool({ url: line.url, max: 5, applicationName: 'jobs' });
+beforeEach(() => void ran.splice(0));
+afterEach(() => {
+  proxy.accept();
+  proxy.thaw();
+});
+const { database, pool: direct } = useDatabase(4, { each: true });
+const line = openForEach(() => startPostgresProxy(database.url));
+const proxy = openForEach(() => line.proxy, 'close');
+const pool = openForEach(() => openPool({ url: line.url, max: 5, applicationName: 'jobs' }), 'end');
+const jobs = openForEach(() => {
   const handler: typeof work = (payload) => work(payload);
-  jobs = new Jobs({
+  return new Jobs({
     store: workStore(pool),
     presence: { id: 1 },
     handlers: {
@@ -37,16 +34,7 @@ beforeEach(async () => {
     isUnavailable,
     observe: { ran: (task, _, outcome) => ran.push([task, outcome]) },
   });
-});
-afterEach(async () => {
-  proxy.accept();
-  proxy.thaw();
-  await jobs.stop();
-  await pool.end();
-  await proxy.close();
-  await direct.end();
-  await database.drop();
-});
+}, 'stop');
 
 const job = (key: string, inMs = 0, payload: Job['payload'] = {}): Job => ({
   task: 'settle-reward',

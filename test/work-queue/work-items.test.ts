@@ -1,17 +1,11 @@
-import type pg from 'pg';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
-import { workStore, type ClaimLimits, type WorkStore } from '../../src/work-queue/work-items.js';
+import { workStore, type ClaimLimits } from '../../src/work-queue/work-items.js';
 import { Worker } from '../../src/work-queue/worker.js';
 import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 
-let pool: pg.Pool;
-let store: WorkStore;
-
-useDatabase(4, (opened) => {
-  pool = opened;
-  store = workStore(pool);
-});
+const { pool } = useDatabase(4);
+const store = workStore(pool);
 beforeEach(() => pool.query('truncate ledger.work_items'));
 
 const ROOM: ClaimLimits = {

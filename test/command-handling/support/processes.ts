@@ -35,6 +35,7 @@ import { PostgresKeyRows, type KeyRow, type KeyRows } from '../../../src/privacy
 import { FixedSealer } from '../../../src/privacy/sealed-bytes.js';
 import { WrappedKeys, type SubjectKeys } from '../../../src/privacy/subject-keys.js';
 import { createTestDatabase } from '../../support/database.js';
+import { aReward, NO_CHANGES, PAID } from '../../domain/support/commands.js';
 import { InMemoryEventLog } from '../../support/in-memory-event-log.js';
 import { GatedLog } from './troubled-logs.js';
 
@@ -87,7 +88,6 @@ export class SharedLedger {
     return ledger.withTenant(program);
   }
 
-  /** Of the database, if it has one. */
   get url(): string {
     if (this.databaseUrl === undefined) throw new Error('the ledger is in memory');
     return this.databaseUrl;
@@ -120,7 +120,6 @@ export class SharedLedger {
     return new TestProcess(around(log), new PostgresKeyRows(pool), clock, close);
   }
 
-  /** A process whose appends of one kind wait at a gate. */
   async gated(
     stops: ConstructorParameters<typeof GatedLog>[1],
   ): Promise<{ readonly process: TestProcess; readonly gate: GatedLog }> {
@@ -133,10 +132,7 @@ export class SharedLedger {
   }
 }
 
-/**
- * What one process of the service consists of between HTTP and the log, with words for what tests
- * ask of it.
- */
+/** One process of the service between HTTP and the log. */
 export class TestProcess {
   readonly names = NAMES;
   readonly keys: SubjectKeys;
@@ -200,21 +196,9 @@ export class TestProcess {
     codes: readonly string[] = [],
     meta?: CommandMeta,
   ): Promise<AccountOutcome> {
-    const billing =
-      status === 'PAID'
-        ? ({ value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 } as const)
-        : {};
-    return this.send(
-      accountId,
-      {
-        type: 'SyncAccount',
-        accountId,
-        subscription: { status, ...billing },
-        currency: undefined,
-        codes,
-      },
-      meta,
-    );
+    const subscription = status === 'PAID' ? PAID : { status };
+    const of = { accountId, subscription, currency: undefined, codes };
+    return this.send(accountId, { type: 'SyncAccount', ...of }, meta);
   }
 
   upsert(
@@ -223,29 +207,14 @@ export class TestProcess {
     over: Partial<Extract<AccountCommand, { type: 'UpsertUser' }>> = {},
     meta?: CommandMeta,
   ): Promise<AccountOutcome> {
-    return this.send(
-      accountId,
-      {
-        type: 'UpsertUser',
-        userId,
-        changes: {},
-        referralCode: undefined,
-        referralCodes: {},
-        paymentProviderId: undefined,
-        codes: [],
-        ...over,
-      },
-      meta,
-    );
+    return this.send(accountId, { type: 'UpsertUser', userId, ...NO_CHANGES, ...over }, meta);
   }
 
-  /** The account and one user with this code. */
   async userWithCode(accountId: string, userId: string, referralCode: string): Promise<void> {
     accepted(await this.sync(accountId));
     accepted(await this.upsert(accountId, userId, { referralCode }));
   }
 
-  /** A referral of the account by the owner of the code, converted. Returns its id. */
   async convertedReferral(accountId: string, code: string): Promise<string> {
     accepted(await this.sync(accountId, 'TRIAL', [code]));
     accepted(await this.upsert(accountId, 'user'));
@@ -289,7 +258,6 @@ export class TestProcess {
     return [...(await this.account(accountId)).rewards.values()];
   }
 
-  /** The account's facts as they stand in the log. */
   async factsOf(accountId: string): Promise<readonly AccountEvent[]> {
     return (await this.recordedOf(this.names.accountStream(SCOPE, refOf(accountId)))).map(
       ({ event }) => event as AccountEvent,
@@ -300,18 +268,6 @@ export class TestProcess {
     return this.codec.decodeAll(await arrayOf(this.log.readStream(stream)));
   }
 }
-
-export const aReward = (userId: string, value: RewardValue) =>
-  ({
-    type: 'CreateReward',
-    userId,
-    value,
-    name: null,
-    description: null,
-    cancellable: true,
-    dateScheduledFor: null,
-    dateExpires: null,
-  }) as const;
 
 export const refOf = (accountId: string): string => NAMES.accountRef(SCOPE, accountId);
 

@@ -19,7 +19,9 @@ import { NOTHING_PROVIDED, type Provided } from '../../../src/domain/need.js';
 import type { Program, PromisedValue, RewardTerms } from '../../../src/domain/program.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
 import {
+  accountOpened,
   anAccount,
+  userIdentified,
   credit,
   discount,
   partyOf,
@@ -28,9 +30,7 @@ import {
 } from '../../support/account-events.js';
 import { scenarioOf } from './scenario.js';
 
-/**
- * The moment of every decision, unless a test says another. Events of the past have small times.
- */
+/** The moment of every decision. Events of the past have small times. */
 export const NOW = 1_700_000_000_000;
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -39,6 +39,7 @@ export const ACME = anAccount('acme');
 export const ANNS = anAccount('anns');
 export const ANN = partyOf(ANNS, 'ann');
 export const BOB = partyOf(ACME, 'bob');
+export const HERE = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 
 export const DEFAULT: Program = toProgram(
   { version: 1, document: DEFAULT_PROGRAM, eventRules: [] },
@@ -58,7 +59,6 @@ export const terms = (value: PromisedValue, over: Partial<RewardTerms> = {}): Re
   ...over,
 });
 
-/** What the default program pays. */
 export const TEN_PERCENT = terms(discount(10));
 export const TEN_DOLLARS = terms(credit(1000), { when: 'CONVERTED' });
 
@@ -81,7 +81,6 @@ export const startedNow = (over: Partial<AccountEventOf<'ReferralStarted'>> = {}
 export const startReward = (at = NOW) =>
   rewardGranted('reward-of-start', BOB, discount(10), { at, ...OF_REFERRAL });
 
-/** A program converts on each of these events. */
 export const ON_PURCHASE = {
   on: 'EVENT',
   key: 'purchase',
@@ -140,7 +139,6 @@ export const noCode = (over: Partial<ReferralContext> = {}): ReferralContext => 
   ...over,
 });
 
-/** Ann's code was given. */
 export const annsCode = (over: Partial<ReferralContext> = {}): ReferralContext =>
   noCode({ codeOwner: ANNS_CODE, referrer: A_FRIEND, program: DEFAULT, ...over });
 
@@ -158,7 +156,6 @@ export function opened(state: AccountState): OpenAccount {
   return state;
 }
 
-/** How an event names this reward. */
 export function refOf(state: AccountState, rewardId: string) {
   const reward = opened(state).rewards.get(rewardId);
   if (!reward) throw new Error(`no reward ${rewardId}`);

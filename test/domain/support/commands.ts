@@ -2,12 +2,12 @@ import type { CompleteCommand } from './decisions.js';
 import type { Subscription } from '../../../src/domain/account/account.events.js';
 import type { PushOutcome } from '../../../src/domain/account/provider/reward-push.js';
 import type { CreateReward } from '../../../src/domain/account/rewards/rewards.js';
+import { NOTHING_PROVIDED } from '../../../src/domain/need.js';
+import { personal } from '../../../src/domain/personal.js';
 import type { CustomerPicture } from '../../../src/domain/customer/customer.state.js';
-import type { Program } from '../../../src/domain/program.js';
+import type { Program, RewardValue } from '../../../src/domain/program.js';
 import { credit, personOf } from '../../support/account-events.js';
 import { ACME, annStands, NOW } from './account-scenario.js';
-
-/** Builders of an account's commands: a test states the members it is about. */
 
 type Of<T extends CompleteCommand['type']> = Extract<CompleteCommand, { readonly type: T }>;
 type Over<T extends CompleteCommand['type']> = Partial<Of<T>>;
@@ -18,6 +18,15 @@ export const PAID: Subscription = {
   value: 9,
   billingIntervalType: 'MONTH',
   billingIntervalValue: 1,
+};
+
+/** What a user may be given besides an id. */
+export const NO_CHANGES = {
+  changes: {},
+  referralCode: undefined,
+  referralCodes: {},
+  paymentProviderId: undefined,
+  codes: [],
 };
 
 export const syncAccount = (
@@ -44,16 +53,21 @@ export const upsertUser = (userId: string, over: Over<'UpsertUser'> = {}): Of<'U
   ...over,
 });
 
+export const aReward = (userId: string, value: RewardValue) =>
+  ({
+    type: 'CreateReward',
+    userId,
+    value,
+    name: null,
+    description: null,
+    cancellable: true,
+    dateScheduledFor: null,
+    dateExpires: null,
+  }) as const;
+
 export const createReward = (over: Partial<CreateReward> = {}): CreateReward => ({
-  type: 'CreateReward',
-  userId: 'bob',
+  ...aReward('bob', credit(500)),
   rewardId: 'reward',
-  value: credit(500),
-  name: null,
-  description: null,
-  cancellable: true,
-  dateScheduledFor: null,
-  dateExpires: null,
   redeemsAutomatically: false,
   now: NOW,
   ...over,
@@ -96,6 +110,35 @@ export const recordPush = (
   push = 1,
 ): Of<'RecordRewardPush'> => ({ type: 'RecordRewardPush', rewardId, push, outcome, now: NOW });
 
+export const adjust = (amount: number, over: Over<'AdjustCredit'> = {}): Of<'AdjustCredit'> => ({
+  type: 'AdjustCredit',
+  userId: 'bob',
+  unit: 'CENTS',
+  amount,
+  reason: 'charged twice',
+  approvedBy: personal('ada', 'Ada'),
+  by: personal('sam', 'Sam'),
+  rewardId: 'adjusted',
+  redemptionId: 'adjusted',
+  now: NOW,
+  ...over,
+});
+
+export const applyModeration = (
+  side: Of<'ApplyModeration'>['side'],
+  changes: Of<'ApplyModeration'>['changes'],
+  over: Over<'ApplyModeration'> = {},
+): Of<'ApplyModeration'> => ({
+  type: 'ApplyModeration',
+  moderationId: 'm',
+  side,
+  changes,
+  rewardIds: {},
+  provided: NOTHING_PROVIDED,
+  now: NOW,
+  ...over,
+});
+
 const REDEMPTION = { unit: 'CENTS', redemptionId: 'r', now: NOW } as const;
 
 export const redeemCredit = (
@@ -114,7 +157,6 @@ export const redeemAccountCredit = (
   ...over,
 });
 
-/** The provider has said nothing of the customer. */
 export const NO_PICTURE: CustomerPicture = {
   firstPaid: null,
   newestPaid: null,

@@ -92,7 +92,6 @@ const DECISIONS = {
 };
 
 type Decisions = typeof DECISIONS;
-/** A command with its ids, times and contexts. */
 export type CompleteCommand = {
   [Type in keyof Decisions]: Parameters<Decisions[Type]>[1];
 }[keyof Decisions];

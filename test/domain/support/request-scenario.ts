@@ -32,7 +32,6 @@ const IDS: Ids = {
   valueRef: (person, value) => `${person} ${JSON.stringify(value)}`,
 };
 
-/** A tenant with the default program and these. */
 export function aTenant(...programs: readonly ProgramDocument[]): OpenTenant {
   const made: TenantEvent = {
     type: 'TenantCreated',
@@ -54,9 +53,7 @@ export function aTenant(...programs: readonly ProgramDocument[]): OpenTenant {
   return tenant;
 }
 
-/**
- * `asked(events, request).needs(…)`, `.then(…)` or `.refused(…)`; `with` hands in what was fetched.
- */
+/** `asked(events, request).with(fetched)`, then `.needs(…)`, `.then(…)` or `.refused(…)`. */
 export function asked(
   events: readonly AccountEvent[],
   request: AccountCommand,
@@ -99,7 +96,6 @@ export const reservedAs = (
   reservations: { [reservationKey(need as NeededReservation)]: outcomeOf },
 });
 
-/** The first of these codes is Ann's. */
 export const ownedByAnn = (...codes: readonly string[]): Partial<Provided> => ({
   codeOwners: { [codesKey(codes)]: { owner: ANNS_CODE, referrer: A_FRIEND } },
 });

@@ -2,13 +2,9 @@ import type { Decision } from '../../../src/domain/decision.js';
 import type { Need } from '../../../src/domain/need.js';
 import type { Refusal } from '../../../src/domain/refusal.js';
 
-/** Events, one by one or in lists that a test has named. */
 type History<E> = readonly (E | readonly E[])[];
 
-/**
- * `given(events).when(command).then(events)`, or `.refused(code)`, or `.heldBy(process)`; all
- * compared exactly.
- */
+/** `given(events).when(command).then(events)`, `.refused(code)` or `.heldBy(process)`. */
 export const scenarioOf =
   <S, C, E extends { readonly type: string }>(decider: {
     readonly decide: (state: S, command: C) => Decision<E>;
@@ -30,7 +26,6 @@ export function outcome<E extends { readonly type: string }>(decision: Decision<
       ),
     heldBy: (process: string) => expect(decision).toStrictEqual({ heldBy: process }),
     needs: (...needs: readonly Need[]) => expect(decision).toStrictEqual({ needs }),
-    /** To go on with. */
     events: (): readonly E[] => ('events' in decision ? decision.events : []),
     /** The types alone, where a test is about which facts there are. */
     types: () => ('events' in decision ? decision.events.map(({ type }) => type) : decision),

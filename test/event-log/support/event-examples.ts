@@ -5,7 +5,6 @@ import type { DomainEvent } from '../../../src/domain/events.js';
 import { personal } from '../../../src/domain/personal.js';
 import { CURRENT_VERSIONS } from '../../../src/event-log/event-schemas.js';
 
-/** A stored sample, or one whose bytes are still to be written. */
 export interface Sample {
   readonly data?: string;
   readonly metadata?: string;

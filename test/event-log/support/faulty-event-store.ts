@@ -12,10 +12,8 @@ import {
   EventStoreDbEventLog,
   type EventStoreDbEventLogOptions,
 } from '../../../src/event-log/eventstoredb/eventstoredb-event-log.js';
-import {
-  startEventStoreDbDouble,
-  type EventStoreDbDouble,
-} from '../../harness/eventstoredb-double/double.js';
+import { startEventStoreDbDouble } from '../../harness/eventstoredb-double/double.js';
+import { openForEach } from '../../support/opened.js';
 
 /** The prefix of these logs' streams; all other streams in the store are foreign. */
 export const PREFIX = 'ours-';
@@ -25,7 +23,6 @@ export const NEVER_BY_ITSELF = { pollIntervalMs: 600_000 };
 
 export type LogOptions = Partial<Omit<EventStoreDbEventLogOptions, 'address'>>;
 
-/** The calls of a log's observer. */
 export class Observed implements EventLogObserver {
   readonly outcomes: string[] = [];
   retries = 0;
@@ -94,7 +91,6 @@ export async function collect(events: AsyncIterable<RecordedEvent>): Promise<Rec
   return found;
 }
 
-/** A tail that runs until it is stopped, and what it has shown so far. */
 export interface RunningTail {
   readonly events: readonly RecordedEvent[];
   readonly ids: readonly string[];
@@ -120,7 +116,6 @@ export function startTail(log: EventLog, after?: Position): RunningTail {
   };
 }
 
-/** How long it took until it settled, in milliseconds, and how. */
 export async function timed<T>(
   work: Promise<T>,
 ): Promise<{ readonly ms: number; readonly error: unknown; readonly value: T | undefined }> {
@@ -136,20 +131,10 @@ export async function timed<T>(
  * A double and logs of its own for each test around; what they leave open is closed, and nothing
  * may be left unhandled.
  */
-export function eachTestOnADouble(
-  given: (double: EventStoreDbDouble, logs: LogsOfATest) => void,
-): void {
-  let double: EventStoreDbDouble;
-  let logs: LogsOfATest;
-  beforeEach(async () => {
-    double = await startEventStoreDbDouble();
-    logs = new LogsOfATest();
-    given(double, logs);
-  });
-  afterEach(async () => {
-    double.faults.clear();
-    await logs.close();
-    await double.stop();
-    expect(logs.unhandled).toEqual([]);
-  });
+export function eachTestOnADouble() {
+  afterEach(() => double.faults.clear());
+  const double = openForEach(startEventStoreDbDouble, 'stop');
+  const logs = openForEach(() => new LogsOfATest(), 'close');
+  afterEach(() => expect(logs.unhandled).toEqual([]));
+  return { double, logs };
 }

@@ -18,7 +18,6 @@ export type Manner = 'take' | 'hang' | 'cut' | { readonly code: number };
 export class MailServer {
   readonly received: Received[] = [];
   readonly offered: string[] = [];
-  /** The Message-ID of each mail that it was offered. */
   private readonly ids: string[] = [];
   readonly manners = new Map<string, Manner>();
   private readonly sockets = new Map<number | undefined, Socket>();
@@ -69,7 +68,6 @@ export class MailServer {
     return (this.server.server.address() as AddressInfo).port;
   }
 
-  /** The first mail to the address, once it is there. */
   async to(address: string, subject = /./): Promise<Received> {
     const find = (): Received | undefined =>
       this.received.find(
@@ -79,12 +77,10 @@ export class MailServer {
     return find()!;
   }
 
-  /** The mails that it took for the address. */
   takenFor(address: string): readonly Received[] {
     return this.received.filter(({ to }) => to.includes(address));
   }
 
-  /** How often it was offered a mail to the address. */
   offers(address: string): number {
     return this.offered.filter((one) => one === address).length;
   }

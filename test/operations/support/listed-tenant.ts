@@ -25,7 +25,6 @@ import type { ProjectedLedger } from '../../support/projected-ledger.js';
 /** A tenant with customers in every state that lists show. */
 
 export const SCOPE = { tenant: 'demo', mode: 'live' } as const;
-/** The time of the ledger. */
 export const NOW = 50_000;
 /** A referrer who is forgotten at the end. */
 export const FORGOTTEN_USER = 'user-9';
@@ -46,7 +45,6 @@ export const accountOf = (accountId: string) => anAccount(accountId);
 const ownAccount = (n: number) => accountOf(`account-${n}`);
 const party = (n: number) => partyOf(ownAccount(n), `user-${n}`);
 
-/** The events of the tenant, in the read models. */
 export async function givenTenant(projected: ProjectedLedger): Promise<void> {
   for (const n of NUMBERS) await projected.given(ownAccount(n), ...eventsOf(n));
   const crowd = accountOf('crowd');
@@ -111,7 +109,6 @@ const DATES = {
   due: { dateScheduledFor: NOW, redeemsAutomatically: true },
 } as const;
 
-/** Rewards of an account in every state. */
 function rewardsOf(n: number): readonly AccountEvent[] {
   const at = 2_100 + n;
   const give = (

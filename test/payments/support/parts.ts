@@ -1,7 +1,6 @@
 import type { OpenTenant } from '../../../src/domain/tenant/tenant.decider.js';
 import type { OpenedConnection } from '../../../src/payments/payment-connections.js';
 
-/** A connection of a tenant of this name. */
 export const connectionOf = (
   tenant: string,
   over: Partial<OpenedConnection> = {},

@@ -12,7 +12,6 @@ export function clockOfEachTest(): () => Clock {
   return () => clock;
 }
 
-/** A clock that the test sets forward. */
 export class Clock {
   private ms = 0;
   private readonly timers = new Set<{ readonly at: number; readonly call: () => void }>();

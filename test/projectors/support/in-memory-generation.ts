@@ -114,7 +114,6 @@ export class InMemoryGeneration {
   }
 }
 
-/** The rows of every table, in the order of their keys. */
 export function rowsInOrder(
   { tables }: Projector,
   rowsOf: (table: string) => Iterable<Row>,

@@ -1,4 +1,3 @@
-/** The words of a text. */
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /** Hosts that no connection is made to, by kind, as they stand in a URL. */

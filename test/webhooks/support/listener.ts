@@ -55,7 +55,6 @@ export class Listener {
     return types.length === 0 ? news : news.filter(({ type }) => types.includes(type));
   }
 
-  /** The data of what was announced since the last call. */
   async data(...types: readonly WebhookType[]): Promise<readonly AnnouncedPayload['data'][]> {
     return (await this.news(...types)).map(({ data }) => data);
   }

@@ -8,7 +8,6 @@ export type Zone = readonly string[] | 'no-such-name' | 'server-failure' | 'sile
 
 /** A DNS server of a test: UDP on loopback. */
 export interface NameServer {
-  /** `127.0.0.1:<port>`. */
   readonly address: string;
   /** The next questions about the name are answered so, in turn; the last answer stays. */
   set(name: string, ...answers: readonly Zone[]): void;
