@@ -10,7 +10,8 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { Faults, type IncomingCall, type MethodName } from './faults.js';
 import { readGossip, supportedMethods } from './node-calls.js';
-import { type ClusterView, type Endpoint, type OpenRead, type ServedNode } from './node.js';
+import { type ClusterView, type Endpoint, type ServedNode } from './node.js';
+import { type OutgoingEvents } from './outgoing-events.js';
 import { read, type ReadCall } from './read-calls.js';
 import { EventStore } from './store.js';
 import { proposedEvent } from './stored-event.js';
@@ -18,7 +19,10 @@ import { TcpProxy } from '../tcp-proxy.js';
 import { append, type AppendAnswer, type AppendCall } from './write-calls.js';
 
 export interface DoubleOptions {
-  /** Names and passwords; default: no credentials are needed. */
+  /**
+   * Names and passwords; without this everybody may do everything, which is what a server without
+   * TLS does.
+   */
   readonly users?: Readonly<Record<string, string>>;
   /** PEM texts; with them connections must be TLS. */
   readonly tls?: { readonly cert: string; readonly key: string };
@@ -54,7 +58,7 @@ export class EventStoreDbDouble {
   readonly faults: Faults;
   readonly #calls = new Map<MethodName, number>();
   readonly #requests: IncomingCall[] = [];
-  readonly #open = new Set<OpenRead>();
+  readonly #open = new Set<OutgoingEvents>();
   readonly #server = new Server({ 'grpc.max_receive_message_length': MAX_MESSAGE_SIZE });
   readonly #front: TcpProxy;
   readonly #tls: boolean;
@@ -169,7 +173,10 @@ export class EventStoreDbDouble {
     for (const out of [...this.#open]) out.end();
   }
 
-  /** Stores events without a call. @returns the revision of the last one. */
+  /**
+   * Puts events into the store as some other client would, without a call; returns the revision of
+   * the last one.
+   */
   storedBehindTheBack(stream: string, events: readonly ForeignEvent[]): number {
     const last = this.store.lastRevision(stream);
     const outcome = this.store.append(

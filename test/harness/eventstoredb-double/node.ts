@@ -1,6 +1,7 @@
 import { type Metadata, type ServiceError } from '@grpc/grpc-js';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FaultOptions, type Faults, type IncomingCall, type MethodName } from './faults.js';
+import { type OutgoingEvents } from './outgoing-events.js';
 import { accessDenied, notLeader, serverNotReady, unauthenticated } from './rpc-errors.js';
 import { type EventStore } from './store.js';
 
@@ -30,13 +31,6 @@ export interface ClusterView {
   writable(): Promise<void>;
 }
 
-/** A read or a subscription in progress. */
-export interface OpenRead {
-  readonly incoming: IncomingCall;
-  end(): void;
-  onOver(callback: () => void): void;
-}
-
 /** One server, as its services see it. */
 export interface ServedNode {
   readonly store: EventStore;
@@ -47,7 +41,7 @@ export interface ServedNode {
   alive(): boolean;
   cutConnections(): void;
   /** Called with every read and subscription in progress. */
-  opened(out: OpenRead): void;
+  opened(out: OutgoingEvents): void;
   record(call: IncomingCall): void;
 }
 
@@ -72,7 +66,10 @@ export function incomingCall(
 const dropped: Admission = { kind: 'dropped' };
 const refused = (error: ServiceError): Admission => ({ kind: 'refused', error });
 
-/** Notes the call, and decides whether it is executed. */
+/**
+ * Notes the call and decides whether it is carried out: faults first, then who asks, then who
+ * leads.
+ */
 export function admit(node: ServedNode, call: IncomingCall): Admission {
   if (!node.alive()) return dropped;
   node.record(call);

@@ -28,7 +28,10 @@ export class OutgoingEvents {
     else this.#whenOver.push(callback);
   }
 
-  /** Sends an event, unless a fault ends the stream. @returns false when the reader left. */
+  /**
+   * Sends an event; false when there is no sense in sending more. A fault may end the stream in its
+   * place.
+   */
   async event(event: StoredEvent): Promise<boolean> {
     if (this.over) return false;
     if (this.node.faults.strike('stream-ended', this.incoming)) {
@@ -45,7 +48,10 @@ export class OutgoingEvents {
     return !this.over;
   }
 
-  /** Sends without waiting for the client. */
+  /**
+   * Sends without waiting for the client to take it, as a server does that is about to give up on
+   * it.
+   */
   push(event: StoredEvent): void {
     if (!this.over) this.call.write(encodedEvent(event));
   }

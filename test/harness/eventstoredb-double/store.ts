@@ -15,11 +15,17 @@ export interface StreamRead {
   readonly direction: 'forwards' | 'backwards';
   readonly from: 'end' | number;
   readonly count: number;
-  /** How many events of the log a lagging follower sees; default all. */
+  /**
+   * How many events of the log the reader sees; all of them when absent. A follower that lags sees
+   * fewer.
+   */
   readonly visible?: number | undefined;
 }
 
-/** The log, in memory. Every call is atomic. */
+/**
+ * The log, in memory: one array over all streams, one array a stream. Nothing here waits, so every
+ * call is atomic.
+ */
 export class EventStore {
   #log: StoredEvent[] = [];
   #streams = new Map<string, StoredEvent[]>();
@@ -63,7 +69,10 @@ export class EventStore {
     return { kind: 'stored', revision, position: stream[revision]?.position ?? 0 };
   }
 
-  /** Keeps the first events only, as a restored server. */
+  /**
+   * Only the first events of the log are left, as on a server that was restored, or that never had
+   * the others.
+   */
   loseTail(left: number): void {
     const firstLost = this.#log[left];
     if (firstLost === undefined) return;

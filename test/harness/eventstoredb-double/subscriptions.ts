@@ -65,19 +65,6 @@ export async function subscribe(
   bell.close();
 }
 
-/** Where in the log a read of all starts; undefined when no record starts at the position. */
-export function startOf(
-  node: ServedNode,
-  all: streams.ReadReq.Options.AllOptions,
-  visible: number,
-): number | undefined {
-  if (all.hasStart()) return 0;
-  const position = all.getPosition();
-  if (!position) return visible;
-  const index = node.store.indexAt(Number(position.getCommitPosition()));
-  return index === undefined ? undefined : Math.min(index, visible);
-}
-
 /** Rings when there is something to look at: a write, or a client that has gone. */
 class Doorbell {
   #rung = false;
