@@ -7,7 +7,7 @@ import type { AccountState } from '../account.state.js';
 import type { Circumstances } from '../requests/circumstances.js';
 import { answerToRepeated, type ImportedRow } from './imported-rows.js';
 
-/** What a row needs, if nothing of its account has lapsed: it is fetched before the first decision. */
+/** What a row needs, unless something lapsed in its account: fetched before the first decision. */
 export const needsOfRow = (command: object): readonly Need[] =>
   'hasId' in command && command.hasId === true && 'ref' in command
     ? [{ kind: 'imported-row', ref: String(command.ref), lapses: 0 }]
