@@ -9,10 +9,7 @@ export type ClusterOptions = Omit<DoubleOptions, 'store' | 'cluster' | 'port'> &
   readonly ports?: readonly number[];
 };
 
-/**
- * Several nodes over one log. One leads; the others pass writes on to it, and may lag behind it
- * on request.
- */
+/** Nodes over one log: one leads, the others forward writes, and may lag on request. */
 export class EventStoreDbCluster {
   readonly store = new EventStore();
   readonly nodes: readonly EventStoreDbDouble[];
@@ -89,9 +86,7 @@ export class EventStoreDbCluster {
     return killed;
   }
 
-  /**
-   * The leader answers nothing any more, and the others cannot tell: what they pass on to it waits.
-   */
+  /** The leader does not answer, which the others do not know: forwarded calls wait. */
   hangLeader(): EventStoreDbDouble {
     const hung = this.#leader;
     if (!hung) throw new Error('there is no leader to hang');

@@ -19,10 +19,7 @@ import { TcpProxy } from '../tcp-proxy.js';
 import { append, type AppendAnswer, type AppendCall } from './write-calls.js';
 
 export interface DoubleOptions {
-  /**
-   * Names and passwords; without this everybody may do everything, which is what a server without
-   * TLS does.
-   */
+  /** Names and passwords; default: no credentials are needed. */
   readonly users?: Readonly<Record<string, string>>;
   /** PEM texts; with them connections must be TLS. */
   readonly tls?: { readonly cert: string; readonly key: string };
@@ -173,10 +170,7 @@ export class EventStoreDbDouble {
     for (const out of [...this.#open]) out.end();
   }
 
-  /**
-   * Puts events into the store as some other client would, without a call; returns the revision of
-   * the last one.
-   */
+  /** Stores events without a call. @returns the revision of the last one. */
   storedBehindTheBack(stream: string, events: readonly ForeignEvent[]): number {
     const last = this.store.lastRevision(stream);
     const outcome = this.store.append(

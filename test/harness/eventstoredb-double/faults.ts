@@ -4,10 +4,7 @@ export type MethodName = 'append' | 'read' | 'subscribe' | 'gossip' | 'supported
 /** A call as it came in. */
 export interface IncomingCall {
   readonly method: MethodName;
-  /**
-   * Headers, lower case; `requires-leader`, `authorization` and `connection-name` are those that
-   * the client sends.
-   */
+  /** Headers, lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The stream that is written or read; `$all` for the log; undefined where there is none. */
   readonly stream: string | undefined;
@@ -36,10 +33,7 @@ export type FaultName =
    * neither carried out nor answered.
    */
   | 'hung'
-  /**
-   * A filtered read of the log says nothing for `ms`, or until `until` has settled, before its
-   * first event.
-   */
+  /** A filtered read is silent for `ms`, or until `until`, before its first event. */
   | 'too-slow-scan'
   /** A read or a subscription stays open and leaves out the event that should come next. */
   | 'deaf'

@@ -66,10 +66,7 @@ export function incomingCall(
 const dropped: Admission = { kind: 'dropped' };
 const refused = (error: ServiceError): Admission => ({ kind: 'refused', error });
 
-/**
- * Notes the call and decides whether it is carried out: faults first, then who asks, then who
- * leads.
- */
+/** Notes the call, and decides whether it is executed. */
 export function admit(node: ServedNode, call: IncomingCall): Admission {
   if (!node.alive()) return dropped;
   node.record(call);

@@ -28,10 +28,7 @@ export class OutgoingEvents {
     else this.#whenOver.push(callback);
   }
 
-  /**
-   * Sends an event; false when there is no sense in sending more. A fault may end the stream in its
-   * place.
-   */
+  /** Sends an event, unless a fault ends the stream. @returns false when the reader left. */
   async event(event: StoredEvent): Promise<boolean> {
     if (this.over) return false;
     if (this.node.faults.strike('stream-ended', this.incoming)) {
@@ -48,10 +45,7 @@ export class OutgoingEvents {
     return !this.over;
   }
 
-  /**
-   * Sends without waiting for the client to take it, as a server does that is about to give up on
-   * it.
-   */
+  /** Sends without waiting for the client. */
   push(event: StoredEvent): void {
     if (!this.over) this.call.write(encodedEvent(event));
   }

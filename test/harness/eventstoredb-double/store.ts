@@ -15,17 +15,11 @@ export interface StreamRead {
   readonly direction: 'forwards' | 'backwards';
   readonly from: 'end' | number;
   readonly count: number;
-  /**
-   * How many events of the log the reader sees; all of them when absent. A follower that lags sees
-   * fewer.
-   */
+  /** How many events of the log a lagging follower sees; default all. */
   readonly visible?: number | undefined;
 }
 
-/**
- * The log, in memory: one array over all streams, one array a stream. Nothing here waits, so every
- * call is atomic.
- */
+/** The log, in memory. Every call is atomic. */
 export class EventStore {
   #log: StoredEvent[] = [];
   #streams = new Map<string, StoredEvent[]>();
@@ -69,10 +63,7 @@ export class EventStore {
     return { kind: 'stored', revision, position: stream[revision]?.position ?? 0 };
   }
 
-  /**
-   * Only the first events of the log are left, as on a server that was restored, or that never had
-   * the others.
-   */
+  /** Keeps the first events only, as a restored server. */
   loseTail(left: number): void {
     const firstLost = this.#log[left];
     if (firstLost === undefined) return;
