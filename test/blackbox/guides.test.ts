@@ -100,6 +100,13 @@ describe('next to the service of the quick start', () => {
     await reader.prints(/listening to demo \(test\)/);
   });
 
+  test('a digest verifies the ledger, an export and a signature', async () => {
+    const [, verified, exported, signature] = await guide('verify-the-ledger.md');
+    expect(verified).toContain('"ok": true');
+    expect(exported).toContain('OK');
+    expect(signature).toContain('Signature Verified Successfully');
+  });
+
   test('a backup is restored, without people who were forgotten later', async () => {
     const [, , , , verified] = await guide('back-up-and-restore.md');
     expect(verified).toMatch(/OK|ok/);
@@ -117,6 +124,11 @@ describe('on services and stores of their own', () => {
     await reader.follow('README.md', '## Quick start', 'This is a referral');
   });
   afterEach(() => reader.close());
+
+  test('an operator makes a tenant with a program', async () => {
+    const [printed] = await guide('tenants-and-programs.md');
+    expect(printed).toMatch(/"assignedCredit": ?1000/);
+  });
 
   test('a payment provider converts a referral and pays its reward', async () => {
     const [, , sent, paid] = await guide('connect-a-payment-provider.md', '## Try it', '## Once');
@@ -143,5 +155,11 @@ describe('on services and stores of their own', () => {
     const [taken, after] = await guide('run-on-an-eventstoredb-cluster.md');
     expect(taken).toContain('"referralCode":"ANNLEE"');
     expect(after).toContain('"referral":{"code":"ANNLEE"}');
+  });
+
+  test('the log moves to EventStoreDB while the service is stopped', async () => {
+    await guide('run-on-an-eventstoredb-cluster.md', '## 1. The nodes', '## 2. The service');
+    const [, moved] = await guide('move-the-log.md');
+    expect(moved).toMatch(/^OK: \d+ events/m);
   });
 });
