@@ -26,7 +26,7 @@ import type { OnStop } from './start-in-order.js';
 import type { Stores } from './start-stores.js';
 import { pageOfUnmatched } from '../console/view/error-page.js';
 import { RequestValidationPipe } from '../http/shapes/validation.js';
-import { isWriteToken } from '../http/users/write-token.js';
+import { isWriteToken } from '../http/users/granted-fields.js';
 import { completedError } from '../http/writing/error-message.js';
 import { refuseWhenStoresHang } from '../http/writing/write-deadline.js';
 

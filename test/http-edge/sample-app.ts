@@ -61,7 +61,7 @@ import { pageOfUnmatched } from '../../src/console/view/error-page.js';
 import { refuseWhenStoresHang, type StoreChecks } from '../../src/http/writing/write-deadline.js';
 import { completedError } from '../../src/http/writing/error-message.js';
 import { RequestValidationPipe } from '../../src/http/shapes/validation.js';
-import { isWriteToken } from '../../src/http/users/write-token.js';
+import { isWriteToken } from '../../src/http/users/granted-fields.js';
 
 /** What the sample's controllers and stores do, settable by a test. */
 export class Sample {

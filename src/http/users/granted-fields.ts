@@ -1,5 +1,6 @@
 import type { UserFields } from '../../domain/account/users/user-grant.js';
 import { ApiError } from '../edge/api-error.js';
+import { readShape } from '../shapes/request-shape.js';
 import { parseRequest } from '../shapes/validation.js';
 import { userFieldsOf, UserRequest } from './user.request.js';
 
@@ -19,4 +20,10 @@ function isValid(claim: Readonly<Record<string, unknown>>): boolean {
     if (error instanceof ApiError) return false;
     throw error;
   }
+}
+
+/** A write token has writable fields besides the ids. */
+export function isWriteToken(fields: Readonly<Record<string, unknown>>): boolean {
+  const { id: _id, accountId: _accountId, ...writable } = readShape(UserRequest, fields);
+  return Object.values(writable).some((value) => value !== undefined);
 }

@@ -6,6 +6,7 @@ import type { RewardState } from '../../domain/account/account.state.js';
 import { clockOffset, isRemoved } from '../../domain/tenant/test-clock.js';
 import { scopeOf, type AccountRef, type Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
+import { spreadMs } from '../../foundation/pause.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -22,7 +23,6 @@ import {
 } from '../../work-queue/work-items.js';
 import { Worker, type WorkerParts } from '../../work-queue/worker.js';
 import { movedWithTestClock, PAYMENTS, WAITS_FOR } from './payment-work.js';
-import { nextCheckInMs, retryInMs } from './push-retries.js';
 import { AccountPushes, type PayingConnection, type PushTurn } from './reward-push.js';
 
 export interface RewardPusherParts extends Pick<WorkerParts, 'presence'> {
@@ -44,6 +44,9 @@ export type ObservedPush = PushTurn | 'failed';
 /** Concurrent accounts, of this process and of a tenant in it, with one call each. */
 const CONCURRENCY = 32;
 const AT_ONCE_OF_TENANT = 2;
+/** First delays after a call without an outcome, and until a subscription is checked again. */
+const RETRY_MS = 2_000;
+const SUBSCRIPTION_CHECK_MS = 60_000;
 /** Delay for a tenant that is suspended or not connected. */
 const PAUSED_MS = 5_000;
 /** The rest of an account follows in its next turn, so that claims do not lapse. */
@@ -196,13 +199,21 @@ class AccountTurn {
 
   private next(nextAt: number | null): WorkOutcome {
     const { attempts, account, mode } = this.work;
-    if (this.failure !== undefined) return againIn(retryInMs(attempts), this.failure.message);
+    if (this.failure !== undefined)
+      return againIn(delayMs(RETRY_MS, attempts), this.failure.message);
     // Refused rewards were retried.
     const waiting = { payload: { account, ...movedWithTestClock(mode) }, waits: true } as const;
     if (this.waits)
-      return { ...againIn(nextCheckInMs(attempts), WAITS_FOR.subscription), ...waiting };
+      return {
+        ...againIn(delayMs(SUBSCRIPTION_CHECK_MS, attempts), WAITS_FOR.subscription),
+        ...waiting,
+      };
     if (nextAt === null) return DONE;
     // The same clock found it not due yet.
     return { ...againIn(Math.max(0, nextAt - this.now())), ...waiting, attempts: 0 };
   }
 }
+
+/** Doubled each time up to an hour, with 20 % jitter. @param times consecutive, at least 1. */
+const delayMs = (firstMs: number, times: number): number =>
+  spreadMs(Math.min(3_600_000, firstMs * 2 ** Math.min(times - 1, 20)));
