@@ -15,7 +15,7 @@ import type { Operator, OperatorRole } from '../config/operators.js';
 import type { Scope, ScopeOfMode } from '../domain/scope.js';
 import type { Money } from '../operations/registry/operation.js';
 import { Access } from '../http/edge/access.js';
-import { departureOf } from '../http/credentials/call.js';
+import { departureSignal } from '../http/credentials/call.js';
 import type { Staff } from '../operations/audit.js';
 import { csvFile } from '../exports/files/csv-lines.js';
 import type { SheetRows } from '../exports/files/sheet-rows.js';
@@ -109,7 +109,7 @@ function callOf(context: ExecutionContext): ConsoleCall {
     departure: () => {
       // A streamed file has 11 listeners: the edge has four, Fastify and the stream the others.
       reply.raw.setMaxListeners(12);
-      return departureOf(reply);
+      return departureSignal(reply);
     },
   };
 }

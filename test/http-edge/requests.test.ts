@@ -9,7 +9,7 @@ import {
 } from '../../src/http/accounts/sync-account.request.js';
 import { UserEventsRequest } from '../../src/http/user-events/user-events.request.js';
 import {
-  codesInPassing,
+  referrerCodes,
   IdentifiedUserRequest,
   UserRequest,
 } from '../../src/http/users/user.request.js';
@@ -206,9 +206,9 @@ describe('a user', () => {
       referralCodes: { default: 'ANN1', 'other-program': '7' },
       referredByCodes: ['CID', '8'],
     });
-    expect(codesInPassing(parsed)).toEqual(['BOB', 'CID', '8']);
-    expect(codesInPassing(parse({}))).toEqual([]);
-    expect(codesInPassing(parse({ referredBy: null, referredByCodes: null }))).toEqual([]);
+    expect(referrerCodes(parsed)).toEqual(['BOB', 'CID', '8']);
+    expect(referrerCodes(parse({}))).toEqual([]);
+    expect(referrerCodes(parse({ referredBy: null, referredByCodes: null }))).toEqual([]);
   });
 
   test.each([

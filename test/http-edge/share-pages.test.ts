@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { PromisedValue } from '../../src/domain/program.js';
 import { acceptedLocales } from '../../src/http/share-pages/accept-language.js';
-import { noPage } from '../../src/http/share-pages/no-page.js';
+import { notFoundPage } from '../../src/http/share-pages/not-found-page.js';
 import { sharePage, type SharePageContent } from '../../src/http/share-pages/share-page.js';
 import { localeFor } from '../../src/http/share-pages/share-pages.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
@@ -203,7 +203,7 @@ test('the page of an unknown code has words in the languages that rewards have, 
   for (const letters of fc
     .sample(fc.stringMatching(/^[a-z]{2}$/), 200)
     .concat('en de es fr it nl pt'.split(' '))) {
-    const { html } = noPage(letters);
+    const { html } = notFoundPage(letters);
     const hasWords = /[a-z]/i.test(rewardInWords(reward, letters, { formats: [] }) ?? '');
     expect([letters, between(html, '<html lang="', '"')]).toEqual([
       letters,

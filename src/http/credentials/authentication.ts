@@ -36,7 +36,7 @@ export async function authenticate(
   const tenant = alias === undefined ? undefined : await parts.tenants.find(alias);
   if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
   addFacts(request, { tenant: tenant.alias });
-  const caller = await callerWithin(tenant, access, request, parts);
+  const caller = await callerOf(tenant, access, request, parts);
   const { kind: actor, id: actorId } = caller.actor;
   addFacts(request, { mode: caller.mode, actor, actorId });
   if (tenant.suspended)
@@ -73,7 +73,7 @@ export async function authenticateOperator(
   return operator;
 }
 
-async function callerWithin(
+async function callerOf(
   tenant: OpenTenant,
   access: AccessRule,
   { headers }: FastifyRequest,

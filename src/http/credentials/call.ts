@@ -80,7 +80,7 @@ export const Call = createParamDecorator((_data: unknown, context: ExecutionCont
     clientAddress: clientAddress(request),
     seen: caller.token && seenIn(request),
     reply,
-    departure: () => departureOf(reply),
+    departure: () => departureSignal(reply),
     aside: async (wait) => {
       request.place?.leave();
       try {
@@ -103,7 +103,7 @@ export const OperatorCall = createParamDecorator(
 );
 
 /** Aborts when the request was answered or its client has left. */
-export function departureOf({ raw }: FastifyReply): AbortSignal {
+export function departureSignal({ raw }: FastifyReply): AbortSignal {
   const leaving = new AbortController();
   if (raw.destroyed) leaving.abort();
   raw.once('close', () => leaving.abort());

@@ -33,7 +33,7 @@ export function subjectOf(claims: Claims, rules: TokenRules): TokenSubject | und
   const isAnonymous = authentication === 'unauthenticated' || allowAnonymous === true;
   if (isAnonymous && user === undefined && sub === undefined)
     return { kind: 'anonymous', fields: {} };
-  const named = user === undefined ? undefined : ofUser(user);
+  const named = user === undefined ? undefined : userOf(user);
   const [, accountId, userId, tenant] = SUB.exec(typeof sub === 'string' ? sub : '') ?? [];
   const ofSub = tenant === rules.tenant ? subjectNamed(accountId, userId, {}) : undefined;
   const isOther = ofSub?.accountId !== named?.accountId || ofSub?.userId !== named?.userId;
@@ -50,7 +50,7 @@ const isWithinTime = ({ exp, iat }: Claims, { mustExpire, notBefore }: TokenRule
 
 type NamedUser = Extract<TokenSubject, { kind: 'user' }>;
 
-function ofUser(user: unknown): NamedUser | undefined {
+function userOf(user: unknown): NamedUser | undefined {
   if (!isPlainObject(user)) return undefined;
   const { id, accountId, ...fields } = user;
   return subjectNamed(idOf(accountId), idOf(id), fields);

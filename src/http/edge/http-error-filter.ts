@@ -6,7 +6,7 @@ import { errorCode } from '../../foundation/error-code.js';
 import type { ErrorPage } from './access.js';
 import { ApiError, unavailable, type ErrorJson } from './api-error.js';
 import { TARGET_TOO_LONG } from './broken-messages.js';
-import { wrongTypeTolerated } from './json-body.js';
+import { hasWrongType } from './json-body.js';
 import { addFacts } from './request-facts.js';
 import { routeOf } from './request-log.js';
 import { traceIdOf } from './request-span.js';
@@ -99,9 +99,7 @@ function frameworkError(error: unknown, request: FastifyRequest): ApiError | und
   switch (errorCode(error) ?? '') {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       // The content type precedes the size; until here the body could be empty.
-      return new ApiError(
-        wrongTypeTolerated(request) ? 'UNSUPPORTED_MEDIA_TYPE' : 'PAYLOAD_TOO_LARGE',
-      );
+      return new ApiError(hasWrongType(request) ? 'UNSUPPORTED_MEDIA_TYPE' : 'PAYLOAD_TOO_LARGE');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return refused('The body is not as long as its Content-Length');
     case 'FST_ERR_BAD_URL':

@@ -8,14 +8,14 @@ import { NOT_STORABLE, unstorablePath, utf8Text } from '../../foundation/outside
 export const BODY_BYTES_MAX = 1024 * 1024;
 
 /** Requests with a wrong content type that are accepted only with an empty body. */
-const tolerated = new WeakSet<FastifyRequest>();
+const withWrongType = new WeakSet<FastifyRequest>();
 
 const marked = new WeakMap<object, unknown>();
 
 /** A body with its rounded integers marked (see `roundedIn`); undefined: nothing was rounded. */
 export const markedBody = (body: unknown): unknown => marked.get(Object(body) as object);
 
-export const wrongTypeTolerated = (request: FastifyRequest): boolean => tolerated.has(request);
+export const hasWrongType = (request: FastifyRequest): boolean => withWrongType.has(request);
 
 /**
  * Precedes the checks of size (413) and content (400). @throws {ApiError} UNSUPPORTED_MEDIA_TYPE.
@@ -36,7 +36,7 @@ export function checkContentType(request: FastifyRequest, rule: AccessRule): voi
   const mayBeOfPage = kind === 'operator' && method !== 'DELETE' && hasBody && !(type && isJson);
   const mayBeEmpty = (emptyBody || method === 'DELETE') && length <= BODY_BYTES_MAX;
   if (mayBeOfPage || !(isJson || mayBeEmpty)) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
-  if (!isJson) tolerated.add(request);
+  if (!isJson) withWrongType.add(request);
   // The parser takes every type; the framework would check it again by other rules.
   delete headers['content-type'];
 }
@@ -66,7 +66,7 @@ export function installBodyParser(server: FastifyInstance): void {
 
 function parseBody(request: FastifyRequest, bytes: Buffer): unknown {
   if (request.routeOptions.config.access?.rawBody) return bytes;
-  if (!tolerated.has(request)) return parseJson(bytes);
+  if (!withWrongType.has(request)) return parseJson(bytes);
   if (!/^\s*(?:\{\s*\}\s*)?$/.test(bytes.toString('latin1')))
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
   return undefined;

@@ -36,7 +36,7 @@ export class OperationCalls {
   }
 
   run(operation: Operation, request: object, caller: OperationCaller): Promise<Outcome<unknown>> {
-    return operation.run(this.contextOf(caller, ATTENDED), request);
+    return operation.run(this.contextOf(caller, WAITED_FOR), request);
   }
 
   /**
@@ -84,7 +84,7 @@ export class OperationCalls {
 }
 
 /** For work whose caller waits. */
-const ATTENDED: RunContext = {
+const WAITED_FOR: RunContext = {
   signal: new AbortController().signal,
   onProgress: () => undefined,
   giveWay: () => Promise.resolve(),

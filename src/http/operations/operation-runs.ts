@@ -84,7 +84,7 @@ const REPORT_MS = 1_000;
 const RECORD_AGAIN = { first: 500, max: 10_000 };
 const WAITING: RunProgress = { phase: 'waiting for its turn', done: 0, total: null };
 
-class OwnRun implements Run {
+class LocalRun implements Run {
   readonly id: string;
   readonly by: string;
   readonly result: Promise<Outcome<unknown>>;
@@ -97,8 +97,8 @@ class OwnRun implements Run {
   /** @param onEnd awaited before the result is available. */
   constructor(
     readonly asked: NewRun,
-    work: (run: OwnRun) => Promise<Outcome<unknown>>,
-    onEnd: (run: OwnRun, end: RunEnd, isFault: boolean) => Promise<void>,
+    work: (run: LocalRun) => Promise<Outcome<unknown>>,
+    onEnd: (run: LocalRun, end: RunEnd, isFault: boolean) => Promise<void>,
   ) {
     this.id = asked.id;
     this.by = asked.by;
@@ -150,7 +150,7 @@ class OwnRun implements Run {
  */
 export class OperationRuns {
   /** Runs whose end is not recorded yet. */
-  private readonly own = new Map<string, OwnRun>();
+  private readonly own = new Map<string, LocalRun>();
   private readonly bulkheads = {
     reading: new Bulkhead(CONCURRENCY),
     import: new Bulkhead(CONCURRENCY),
@@ -175,7 +175,7 @@ export class OperationRuns {
     const asked: NewRun = { id, operation, by, scope: scope ?? null, parameters };
     const isBegun = await (continues ? this.recorded.resume(id) : this.recorded.begin(asked));
     if (!isBegun) return undefined;
-    const run = new OwnRun(
+    const run = new LocalRun(
       asked,
       (own) => this.inTurn(own, work),
       (own, end, isFault) => this.ended(own, end, isFault),
@@ -229,7 +229,7 @@ export class OperationRuns {
     await this.reporting;
   }
 
-  private async inTurn(run: OwnRun, work: Work): Promise<Outcome<unknown>> {
+  private async inTurn(run: LocalRun, work: Work): Promise<Outcome<unknown>> {
     const { operation, by, parameters } = run.asked;
     const way = this.givingWay(run.signal);
     const context: RunContext = {
@@ -250,7 +250,7 @@ export class OperationRuns {
     }
   }
 
-  private async ended(run: OwnRun, end: RunEnd, isFault: boolean): Promise<void> {
+  private async ended(run: LocalRun, end: RunEnd, isFault: boolean): Promise<void> {
     // A refusal is not an error of the service: its operator sees the reason.
     if (isFault)
       this.logger.warn(
@@ -261,14 +261,14 @@ export class OperationRuns {
   }
 
   /** Until the database is available again, this process shows the end of the run. */
-  private async retryRecording(run: OwnRun, end: RunEnd): Promise<void> {
+  private async retryRecording(run: LocalRun, end: RunEnd): Promise<void> {
     for (let failures = 0; !this.closing.signal.aborted; failures++) {
       await pause(backOffMs(failures, RECORD_AGAIN), this.closing.signal);
       if (await this.hasRecorded(run, end)) return;
     }
   }
 
-  private async hasRecorded(run: OwnRun, end: RunEnd): Promise<boolean> {
+  private async hasRecorded(run: LocalRun, end: RunEnd): Promise<boolean> {
     try {
       await this.recorded.end(run.id, end, run.progress);
       this.own.delete(run.id);

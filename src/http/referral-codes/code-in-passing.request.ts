@@ -13,20 +13,20 @@ import { Member } from '../shapes/request-shape.js';
 /**
  * A code in another request never fails the call: an invalid one is ignored like an unknown one.
  */
-export function codeInPassing(value: unknown): unknown {
+export function optionalCode(value: unknown): unknown {
   const text = trimmed(numberAsText(value));
   return text === null || (typeof text === 'string' && !REFERRAL_CODE.test(text))
     ? undefined
     : text;
 }
 
-export const CODE_IN_PASSING = { anyOf: [{ type: 'string' }, NUMBER_AS_TEXT], nullable: true };
+export const OPTIONAL_CODE = { anyOf: [{ type: 'string' }, NUMBER_AS_TEXT], nullable: true };
 
 export class CodeInPassingRequest {
-  @Member(codeInPassing)
+  @Member(optionalCode)
   @IsOptional()
   @Must('be a text', (value) => typeof value === 'string')
-  @ApiPropertyOptional(CODE_IN_PASSING)
+  @ApiPropertyOptional(OPTIONAL_CODE)
   code?: string;
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorJson } from '../edge/api-error.js';
-import { noPage } from './no-page.js';
+import { notFoundPage } from './not-found-page.js';
 import { pageHeaders, type HtmlPage } from './page-document.js';
 
 /** Prepares a cacheable page, which contains nothing about its visitor. @returns its body. */
@@ -19,7 +19,7 @@ export function errorPageOfVisitors(
   { statusCode }: ErrorJson,
 ): string | undefined {
   if (statusCode !== 404 && !(headers.accept ?? '').includes('text/html')) return undefined;
-  const page = noPage(headers['accept-language']);
+  const page = notFoundPage(headers['accept-language']);
   if (statusCode === 404) return pageSent(reply, page);
   void reply.headers({ ...pageHeaders(page), 'Cache-Control': 'no-store' });
   return page.html;

@@ -5,8 +5,8 @@ import type { UserFields } from '../../domain/account/users/user-grant.js';
 import { REFERRAL_CODE } from '../../domain/referral-code.js';
 import { isLocale, LOCALE } from '../../themes/theme-locale.js';
 import {
-  CODE_IN_PASSING,
-  codeInPassing,
+  OPTIONAL_CODE,
+  optionalCode,
   ReferredByRequest,
 } from '../referral-codes/code-in-passing.request.js';
 import {
@@ -36,7 +36,7 @@ import {
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 
 /** Each code costs a look-up. */
-const CODES_IN_PASSING_MAX = 100;
+const REFERRER_CODES_MAX = 100;
 const PROGRAM_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Includes white space, and the empty text, which counts as missing. */
@@ -198,21 +198,21 @@ abstract class UserMembers {
 
   @Member((value) =>
     Array.isArray(value)
-      ? value.map(codeInPassing).filter((code) => code !== undefined)
+      ? value.map(optionalCode).filter((code) => code !== undefined)
       : (value ?? undefined),
   )
   @IsOptional()
   @Must(
-    `be an array of at most ${CODES_IN_PASSING_MAX} codes`,
+    `be an array of at most ${REFERRER_CODES_MAX} codes`,
     (value) =>
       Array.isArray(value) &&
-      value.length <= CODES_IN_PASSING_MAX &&
+      value.length <= REFERRER_CODES_MAX &&
       value.every((code) => typeof code === 'string'),
   )
   @ApiPropertyOptional({
     type: 'array',
-    items: CODE_IN_PASSING,
-    maxItems: CODES_IN_PASSING_MAX,
+    items: OPTIONAL_CODE,
+    maxItems: REFERRER_CODES_MAX,
     nullable: true,
   })
   referredByCodes?: readonly string[];
@@ -266,12 +266,12 @@ export function userFieldsOf(body: UserMembers): UserFields {
     referralCode: body.referralCode,
     referralCodes: body.referralCodes ?? {},
     paymentProviderId: body.paymentProviderId,
-    codes: codesInPassing(body),
+    codes: referrerCodes(body),
   };
 }
 
 /** Valid referrer codes of a request, in the order in which they are tried. */
-export function codesInPassing({
+export function referrerCodes({
   referredBy,
   referredByCodes,
 }: Pick<UserRequest, 'referredBy' | 'referredByCodes'>): readonly string[] {

@@ -12,7 +12,7 @@ import { AccountHistory } from './account-history.js';
 const KEPT_BYTES = 128 * 1024 * 1024;
 
 /** These events are large, and no payload shows them. */
-const isNeeded = ({ type }: RecordedEvent): boolean => type !== 'UserEventReceived';
+const isRelevant = ({ type }: RecordedEvent): boolean => type !== 'UserEventReceived';
 const hasCode = ({ type }: RecordedEvent): boolean => type === 'ReferralCodeAssigned';
 
 export interface HistoryParts {
@@ -87,7 +87,7 @@ export class AccountHistories {
     epoch: number,
   ): Promise<void> {
     const { codec, masked } = this.parts;
-    const decoded = await masked.decodeAll(page.filter(isNeeded));
+    const decoded = await masked.decodeAll(page.filter(isRelevant));
     for (const { event, recorded } of await codec.decodeAll(page.filter(hasCode))) {
       if (event.type === 'ReferralCodeAssigned' && event.code.value !== null)
         history.recordCode(event.person, this.digestOf(event.code.value), recorded.revision);

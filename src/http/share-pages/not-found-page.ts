@@ -60,7 +60,7 @@ const PAGES: ReadonlyMap<string, HtmlPage> = new Map([
  * The page for all addresses without a page, in the visitor's first known language or English. It
  * reveals nothing about people, tenants and themes.
  */
-export const noPage = (acceptLanguage: string | undefined): HtmlPage =>
+export const notFoundPage = (acceptLanguage: string | undefined): HtmlPage =>
   acceptedLocales(acceptLanguage)
     .map((locale) => PAGES.get(locale.slice(0, 2)))
     .find((page) => page !== undefined) ?? ENGLISH_PAGE;
