@@ -9,7 +9,6 @@ import { rewardBalancesProjector } from './reward-balances/projector.js';
 import { rewardsProjector } from './rewards/projector.js';
 import { usersProjector } from './users/projector.js';
 
-/** Every read model, as the projection runner updates them. */
 export const accountProjectors: readonly Projector[] = [
   accountsProjector,
   usersProjector,

@@ -10,9 +10,9 @@ import {
   type CommandHandlingCore,
   type CommandHandlingParts,
 } from '../src/command-handling/open-command-handling.js';
-import { RememberedStreams } from '../src/command-handling/stream-cache.js';
+import { CachedStreams } from '../src/command-handling/stream-cache.js';
 import { forgetSubjects, openStreams, type Streams } from '../src/command-handling/streams.js';
-import { isOutage, isStoreAway } from '../src/stores/core.js';
+import { isOutage, isStoreUnavailable } from '../src/stores/core.js';
 import { Jobs } from '../src/work-queue/jobs.js';
 import { LogWatch } from '../src/stores/log-watch.js';
 import type { Scope } from '../src/domain/scope.js';
@@ -22,7 +22,7 @@ import type { SeenEvent } from '../src/event-log/event-log.js';
 import { CommandGateway } from '../src/http/writing/command-gateway.js';
 import { OwnWrites } from '../src/http/writing/own-writes.js';
 import { Writes } from '../src/http/writing/writes.js';
-import { KeptAnswers } from '../src/idempotency/kept-answers.js';
+import { StoredAnswers } from '../src/idempotency/stored-answers.js';
 import { DailySyncs } from '../src/payments/incoming/daily-syncs.js';
 import { PaymentEvents, recorderOf } from '../src/payments/incoming/payment-events.js';
 import { PaymentNotes } from '../src/payments/incoming/payment-notes.js';
@@ -148,7 +148,7 @@ interface SimulatedPayments {
 export class SimulatedService {
   readonly owner: Owner;
   readonly names = NAMES;
-  readonly remembered: RememberedStreams;
+  readonly remembered: CachedStreams;
   readonly streams: Streams;
   readonly handling: CommandHandlingCore;
   readonly commands: Commands;
@@ -185,7 +185,7 @@ export class SimulatedService {
     );
     const codec = (this.codec = codecOf(this.keys, parts.without));
     this.decode = decodeAny(codec);
-    this.remembered = new RememberedStreams(rememberedBytes);
+    this.remembered = new CachedStreams(rememberedBytes);
     this.streams = openStreams(this.log, codec, this.remembered);
     this.handling = openCommandHandling({
       log: this.log,
@@ -201,7 +201,7 @@ export class SimulatedService {
       presence: { id },
       handlers: this.jobHandlers(),
       regular: {},
-      isUnavailable: isStoreAway,
+      isUnavailable: isStoreUnavailable,
     });
     this.locks = new SimulatedLocks(shared.policies, line, owner);
     const settle = (noticed?: SeenEvent): Promise<void> =>
@@ -350,7 +350,7 @@ export class SimulatedService {
     const { id } = this.parts;
     const { shared } = this;
     const rows = new SimulatedAnswerRows(shared.answers, line, id);
-    const answers = new KeptAnswers(rows, new FixedSealer(ANSWERS_KEY), this.keys);
+    const answers = new StoredAnswers(rows, new FixedSealer(ANSWERS_KEY), this.keys);
     const progress = {
       waitForProjections: () => Promise.resolve(true),
       waitForPolicies: (position: string, timeoutMs: number, signal: AbortSignal, scope: Scope) =>
@@ -393,7 +393,7 @@ export class SimulatedService {
       this.follower.start();
       const { payments } = this;
       if (payments !== undefined)
-        payments.plans.onRequested = () => payments.pusher.worker.loop.look();
+        payments.plans.onRequested = () => payments.pusher.worker.loop.notify();
       payments?.syncs.worker.loop.start();
       payments?.pusher.worker.loop.start();
       void this.jobs.start();

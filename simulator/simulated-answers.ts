@@ -2,7 +2,7 @@ import { deterministicId } from '../src/command-handling/deterministic-id.js';
 import { newId } from '../src/foundation/world.js';
 import type { AnswerRow, AnswerRows } from '../src/idempotency/answer-rows.js';
 import {
-  nameOf,
+  requestName,
   type ClaimedCommand,
   type KeyedRequest,
 } from '../src/idempotency/idempotency-key.js';
@@ -72,7 +72,7 @@ export class SimulatedAnswerRows implements AnswerRows {
   take(request: KeyedRequest): Promise<ClaimedCommand | undefined> {
     const commandId = newId();
     return this.change(() => {
-      const name = nameOf(request);
+      const name = requestName(request);
       const at = this.table.clock();
       const row = this.table.rows.get(name);
       if (row === undefined) {
@@ -96,14 +96,14 @@ export class SimulatedAnswerRows implements AnswerRows {
 
   find(request: KeyedRequest): Promise<AnswerRow | undefined> {
     return this.line.read('answers', away, () => {
-      const row = this.table.rows.get(nameOf(request));
+      const row = this.table.rows.get(requestName(request));
       return row && { fingerprint: row.fingerprint, answer: row.answer };
     });
   }
 
   keep(request: KeyedRequest, answer: Buffer, logPosition?: bigint): Promise<void> {
     return this.change(() => {
-      const name = nameOf(request);
+      const name = requestName(request);
       const row = this.table.rows.get(name);
       if (row && row.fingerprint !== request.fingerprint) return;
       const { fingerprint } = request;
@@ -120,7 +120,7 @@ export class SimulatedAnswerRows implements AnswerRows {
 
   forgetAnswer(request: KeyedRequest): Promise<void> {
     return this.change(() => {
-      const row = this.table.rows.get(nameOf(request));
+      const row = this.table.rows.get(requestName(request));
       if (!row || row.answer === null) return;
       row.answer = null;
       row.owner = undefined;
@@ -130,7 +130,7 @@ export class SimulatedAnswerRows implements AnswerRows {
   drop(request: KeyedRequest): Promise<void> {
     return this.change(() => {
       const row = this.own(request);
-      if (row?.fingerprint === request.fingerprint) this.table.rows.delete(nameOf(request));
+      if (row?.fingerprint === request.fingerprint) this.table.rows.delete(requestName(request));
     });
   }
 
@@ -142,7 +142,7 @@ export class SimulatedAnswerRows implements AnswerRows {
   }
 
   private own(request: KeyedRequest): Row | undefined {
-    const row = this.table.rows.get(nameOf(request));
+    const row = this.table.rows.get(requestName(request));
     return row?.owner === this.owner && row.answer === null ? row : undefined;
   }
 

@@ -1,6 +1,6 @@
 import type { TrailPoint } from '../src/following/trail.js';
 import type { Position, SeenEvent } from '../src/event-log/event-log.js';
-import { repeatingJob } from '../src/policies/repeat-jobs.js';
+import { repeatJobsJob } from '../src/policies/repeat-jobs.js';
 import { addJob } from '../src/work-queue/jobs.js';
 import type { SimulatedAnswerTable } from './simulated-answers.js';
 import type { WorkTable } from './simulated-work.js';
@@ -22,7 +22,7 @@ export interface Referring {
 }
 
 /**
- * Repairs the database after the log lost its end, as `settleLoss` does it in one transaction: read
+ * Repairs the database after the log lost its end, as `repairLoss` does it in one transaction: read
  * models that include lost events begin again, policies go back to the last checkpoint whose
  * reactions are all there, parked reactions to lost events go, jobs are repeated, answers that may
  * rest on a lost event are forgotten.
@@ -48,7 +48,7 @@ export function settleSimulatedLoss(of: Referring, noticed: SeenEvent | undefine
     log.holds({ position: at, eventId }),
   );
   policies.parkRetriedAgain((event) => log.holds(event));
-  void addJob({ add: (...added) => Promise.resolve(of.work.add(...added)) }, repeatingJob());
+  void addJob({ add: (...added) => Promise.resolve(of.work.add(...added)) }, repeatJobsJob());
   of.answers.forgetBehind(standing);
 }
 

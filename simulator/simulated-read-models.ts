@@ -148,20 +148,20 @@ class SimulatedRows implements GenerationRows {
   }
 
   find(
-    { table, where, along = [] }: Lookup,
+    { table, where, orderedBy = [] }: Lookup,
     limit: number,
     after: NextPiece['after'],
   ): Promise<readonly Row[]> {
     const behind =
-      after && Object.fromEntries(along.map(({ column }, place) => [column, after[place]]));
+      after && Object.fromEntries(orderedBy.map(({ column }, place) => [column, after[place]]));
     const conditions = Object.entries(where);
     return this.line.read('rows', away, () =>
       [...this.stored.of(table).values()]
         .filter((row) =>
           conditions.every(([column, wanted]) => wanted.includes(row[column] as string)),
         )
-        .filter((row) => !behind || compareAlong(along, row, behind) > 0)
-        .sort((a, b) => compareAlong(along, a, b))
+        .filter((row) => !behind || compareAlong(orderedBy, row, behind) > 0)
+        .sort((a, b) => compareAlong(orderedBy, a, b))
         .slice(0, limit),
     );
   }
@@ -281,8 +281,8 @@ const textOf = (key: readonly string[]): string => key.join('\u0000');
 const keyOf = ({ primaryKey }: ReadModelTable, row: Row): string =>
   textOf(primaryKey.map((column) => String(row[column])));
 
-function compareAlong(along: NonNullable<Lookup['along']>, a: Row, b: Row): number {
-  for (const { column, descending } of along) {
+function compareAlong(orderedBy: NonNullable<Lookup['orderedBy']>, a: Row, b: Row): number {
+  for (const { column, descending } of orderedBy) {
     const [one, other] = [a[column], b[column]] as readonly (string | number)[];
     if (one === other) continue;
     return (one ?? 0) < (other ?? 0) === (descending ?? false) ? 1 : -1;

@@ -11,10 +11,9 @@ import {
 export const ACCOUNT_STATES = ['Trial', 'Paid', 'Free', 'Cancelled'] as const;
 export type AccountState = (typeof ACCOUNT_STATES)[number];
 
-/** All given ones must match. */
 export interface AccountFilters {
   readonly state?: AccountState;
-  /** When the account was opened: both ends included, epoch milliseconds. */
+  /** Opening time, inclusive, epoch milliseconds. */
   readonly from?: number;
   readonly to?: number;
   /** Each word is a part of the account's id, or of one of its users: name, address or id. */
@@ -31,13 +30,12 @@ export const ACCOUNT_SORTS = [
 ] as const;
 export type AccountSort = (typeof ACCOUNT_SORTS)[number];
 
-/** A row of the list of accounts. Times are epoch milliseconds. */
+/** Times are epoch milliseconds. */
 export interface AccountListRow {
   readonly accountRef: string;
   readonly accountId: string;
   /** Names of its first people, otherwise their ids. */
   readonly people: readonly string[];
-  /** Of all of its people. */
   readonly peopleCount: number;
   readonly currency: string;
   readonly state: AccountState;

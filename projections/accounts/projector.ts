@@ -4,9 +4,7 @@ import { accounts } from './table.js';
 
 const ownRow = ({ accountRef }: Pick<LedgerEvent, 'accountRef'>) => [accounts.key(accountRef)];
 
-/**
- * Accounts as `GET /account/{accountId}` shows them. An account whose key is destroyed has no row.
- */
+/** Accounts of `GET /account/{accountId}`; none whose key is destroyed. */
 export const accountsProjector = defineProjector({
   name: 'accounts',
   tables: [accounts],
@@ -54,7 +52,7 @@ export const accountsProjector = defineProjector({
   },
 
   forgetting: {
-    atOnce: {
+    immediate: {
       keys: ownRow,
       clean({ accountRef, deletesAccount }, rows) {
         if (deletesAccount) accounts.delete(rows, accountRef);

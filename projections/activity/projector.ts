@@ -1,7 +1,6 @@
 import { defineProjector } from '../../src/projecting/define-projector.js';
 import { activity } from './table.js';
 
-/** The recorded operations of all tenants. */
 export const activityProjector = defineProjector({
   name: 'activity',
   tables: [activity],

@@ -18,7 +18,7 @@ export interface ActivitySelection {
   readonly limit: number;
 }
 
-/** Undefined members select nothing. Times are epoch milliseconds, both inclusive. */
+/** Undefined members select nothing. Epoch milliseconds, inclusive. */
 export interface ActivityFilter {
   readonly tenant: string | undefined;
   /** A name in lower case. */
@@ -27,7 +27,7 @@ export interface ActivityFilter {
   readonly to: number | undefined;
   /** Names, or first words, of the operations to show. */
   readonly operations: readonly string[];
-  /** Names that are not shown although their first word is. */
+  /** Hidden names, whatever their first word. */
   readonly except: readonly string[];
 }
 
@@ -42,7 +42,7 @@ interface ActivityPage {
 export class ActivityQueries {
   constructor(private readonly reads: LiveReads<{ readonly activity: ActivityRow }>) {}
 
-  /** The names of these operators, by the keyed id; a missing one is erased or unknown. */
+  /** Names of these operators by keyed id; missing: erased or unknown. */
   async namesOf(staff: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const found = await this.reads.all({
       name: 'names_of_staff',
@@ -60,7 +60,7 @@ export class ActivityQueries {
     return new Map(found.flatMap(({ staff: id, name }) => (name === null ? [] : [[id, name]])));
   }
 
-  /** A page, newest first, ties by id. The total is counted up to `ACTIVITY_COUNTED_MAX`. */
+  /** Newest first, ties by id. The total is counted up to `ACTIVITY_COUNTED_MAX`. */
   // eslint-disable-next-line max-lines-per-function -- one statement
   async page(
     filter: ActivityFilter,

@@ -13,11 +13,11 @@ export type ActivityRow = {
   readonly staff: string;
   /** Null: erased. */
   readonly name: string | null;
-  /** As the operation recorded them: without personal data. */
+  /** As recorded, without personal data. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** In the operator's words; null: none, or erased. */
+  /** The operator's text; null: none, or erased. */
   readonly reason: string | null;
-  /** Whose key encrypts the reason; null: none was given. */
+  /** Subject of the key that encrypts the reason; null: none was given. */
   readonly about: string | null;
 };
 

@@ -1,8 +1,9 @@
 import { listedRedemptions } from '../../src/domain/account/rewards/bulk-redemption.js';
-import type { OfRewardImport, RewardRef } from '../../src/domain/account/account.events.js';
+import type { RewardImportSource, RewardRef } from '../../src/domain/account/account.events.js';
 import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { Erasure, LedgerEvent, RowKey, Rows } from '../../src/projecting/projector.js';
-import { availableOf, movementOf, nextDue, type CreditItem, type Movement } from './movement.js';
+import { nextDue } from '../reward-balances/contribution.js';
+import { availableOf, movementOf, type CreditItem, type Movement } from './movement.js';
 import {
   creditHolders,
   creditItems,
@@ -12,17 +13,14 @@ import {
   type DailyCreditRow,
 } from './table.js';
 import { ownMember } from '../../src/domain/own-member.js';
+import { unitKey } from '../../src/domain/units.js';
 
-/**
- * What happened in a tenant and mode on each day: conversions, rewards, and the movements of
- * available credit by unit. Figures of people who were forgotten stay, their credit ends with the
- * erasure.
- */
+/** Figures of forgotten people stay; their credit ends with the erasure. */
 export const dailyFiguresProjector = defineProjector({
   name: 'daily-figures',
   tables: [dailyCounts, dailyCredit, creditItems, creditHolders],
   on: {
-    // Imported conversions and rewards happened elsewhere: they count on no day.
+    // Imported conversions and rewards happened elsewhere and count on no day.
     ReferralConverted: {
       keys: dayRow,
       apply(event, rows) {
@@ -80,7 +78,7 @@ export const dailyFiguresProjector = defineProjector({
           return move(rows, granted, { item, unit, movement: movementOf(undefined, item) });
         const opening = availableOf(item);
         hold(rows, item, opening);
-        book(rows, importDay(granted, imported), { unit, movement: { imported: opening } });
+        addMovement(rows, importDay(granted, imported), { unit, movement: { imported: opening } });
       },
     },
     RewardBecameAvailable: {
@@ -107,7 +105,7 @@ export const dailyFiguresProjector = defineProjector({
         for (const [person, redeemed] of owners) {
           if (!creditHolders.get(rows, person)) continue;
           hold(rows, { person, unit_key: unitKey(unit) }, -redeemed);
-          book(rows, dated(event), { unit, movement: { redeemed } });
+          addMovement(rows, dated(event), { unit, movement: { redeemed } });
         }
       },
     },
@@ -141,15 +139,15 @@ export const dailyFiguresProjector = defineProjector({
   },
 
   forgetting: {
-    // At once: until the last piece is cleaned, further events of these rewards may arrive. Without
-    // a holder they move nothing.
-    atOnce: {
+    // Immediately: further events of these rewards may arrive before the last piece is cleaned.
+    // Without a holder they move nothing.
+    immediate: {
       keys: ({ persons }) => [...persons].map((person) => creditHolders.key(person)),
       furtherKeys: (erasure, rows) =>
         unitsOf(erasure, rows).map(({ unit }) => creditDay(erasure, unit)),
       clean(erasure, rows) {
         for (const { unit, amount } of unitsOf(erasure, rows))
-          book(rows, erasure, { unit, movement: { cancelled: amount } });
+          addMovement(rows, erasure, { unit, movement: { cancelled: amount } });
         for (const person of erasure.persons) creditHolders.delete(rows, person);
       },
     },
@@ -165,10 +163,7 @@ type AboutReward = LedgerEvent<{ readonly at: number } & RewardRef>;
 
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
-/** The day of a time, in UTC. */
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, DAY_LENGTH);
-
-const unitKey = (unit: string): string => unit.toLowerCase();
 
 const dated = ({ tenant, mode, event: { at } }: LedgerEvent<{ readonly at: number }>): Dated => ({
   tenant,
@@ -177,7 +172,10 @@ const dated = ({ tenant, mode, event: { at } }: LedgerEvent<{ readonly at: numbe
 });
 
 /** An opening balance belongs to the day of its recording, or of the test clock ahead of it. */
-const importDay = ({ tenant, mode, recordedAt }: LedgerEvent, { at }: OfRewardImport): Dated => ({
+const importDay = (
+  { tenant, mode, recordedAt }: LedgerEvent,
+  { at }: RewardImportSource,
+): Dated => ({
   tenant,
   mode,
   at: Math.max(recordedAt, at),
@@ -240,7 +238,7 @@ function changeItem(
     rewardId: string;
     unit: string;
     changes: (item: CreditItem) => Changes;
-    /** Of the amount, what the day and the holder have already. */
+    /** The part of the amount that day and holder already have. */
     takenBefore?: number;
   },
 ): void {
@@ -255,7 +253,7 @@ function changeItem(
   move(rows, event, { item, unit, movement: movementOf(before, item) }, before);
   if (takenBefore === 0) return;
   hold(rows, item, takenBefore);
-  book(rows, dated(event), { unit, movement: { [outcomeOf(item)]: -takenBefore } });
+  addMovement(rows, dated(event), { unit, movement: { [outcomeOf(item)]: -takenBefore } });
 }
 
 /** Where a listed reward's amount was counted: its end may have been recorded before its list. */
@@ -276,7 +274,7 @@ function move(
 ): void {
   const more = availableOf(item) - (before === undefined ? 0 : availableOf(before));
   hold(rows, item, more);
-  book(rows, dated(event), { unit, movement });
+  addMovement(rows, dated(event), { unit, movement });
 }
 
 function hold(
@@ -299,8 +297,7 @@ const NO_CREDIT = {
   imported: '0',
 };
 
-/** Adds a movement to the day. */
-function book(
+function addMovement(
   rows: Rows,
   { tenant, mode, at }: Dated,
   { unit, movement }: Pick<Moved, 'unit' | 'movement'>,

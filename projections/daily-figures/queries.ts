@@ -4,11 +4,11 @@ import type { Scope } from '../../src/domain/scope.js';
 import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import type { CreditItemRow, DailyCountRow, DailyCreditRow } from './table.js';
 
-/** Earlier days are summed up in Postgres: an answer has a row for each of these and unit. */
+/** Postgres sums up earlier days: an answer has a row for each of these and unit. */
 export const DAYS_MAX = 91;
 const DAY_MS = 86_400_000;
 
-/** A unit is any text: a page with thousands of them would hold up everybody. */
+/** Clients choose units: thousands of them would delay the page for everyone. */
 export const UNITS_MAX = 50;
 
 interface Tables {
@@ -20,22 +20,19 @@ interface Tables {
 /** The credit of one unit, as first spelled. Exact, also beyond 2^53. */
 export interface UnitFigures {
   readonly unit: string;
-  /** What became available since the first day, and what was redeemed of it. */
+  /** Credit that became available since the first day, and its redeemed part. */
   readonly issued: bigint;
   readonly redeemed: bigint;
   /** What all accounts could spend at the given time. */
   readonly outstanding: bigint;
-  /**
-   * What was outstanding at the end of each day that changed it, in order; `YYYY-MM-DD`, UTC. Of
-   * the last `DAYS_MAX` days; all that was before counts as the day before them.
-   */
+  /** By changed day, `YYYY-MM-DD`, UTC; earlier than `DAYS_MAX` days as the day before them. */
   readonly days: readonly { readonly day: string; readonly outstanding: bigint }[];
 }
 
 export interface DailyFigures {
   readonly conversions: number;
   readonly rewardsGranted: number;
-  /** Those that moved on most days, at most `UNITS_MAX`, in the order of the units. */
+  /** The units with the most days of movements, at most `UNITS_MAX`, in order. */
   readonly units: readonly UnitFigures[];
 }
 
@@ -46,9 +43,7 @@ export interface CreditOfDays {
   readonly unitKey: string;
   /** As first spelled. */
   readonly unit: string;
-  /** What was outstanding before the first day. */
   readonly opening: bigint;
-  /** The days with movements, in order. */
   readonly days: readonly MovementsOfDay[];
   /** Changes of dates within these days that no event records yet. */
   readonly due: bigint;
@@ -59,7 +54,7 @@ export type MovementsOfDay = Readonly<Record<(typeof AMOUNTS)[number], bigint>> 
   readonly day: string;
 };
 
-/** What happened on a day of UTC. */
+/** A day in UTC. */
 export interface CountsOfDay {
   readonly day: string;
   readonly conversions: number;
@@ -75,7 +70,6 @@ export interface AskedDays {
   readonly unitKey: string | undefined;
   /** Epoch milliseconds; up to here dates have passed. */
   readonly clock: number;
-  /** At most so many rows are read. */
   readonly rowsMax: number;
 }
 
@@ -147,7 +141,7 @@ export class DailyFigureQueries {
     };
   }
 
-  /** Conversions and granted rewards of each day that has some, in order; days as `AskedDays`. */
+  /** Conversions and granted rewards of each day that has some, in order. */
   async counts(
     { tenant, mode }: Scope,
     { from, to }: Pick<AskedDays, 'from' | 'to'>,
@@ -174,7 +168,7 @@ export class DailyFigureQueries {
     });
   }
 
-  /** @returns undefined: these are more than `rowsMax` rows. */
+  /** Undefined: more than `rowsMax` rows. */
   async between(
     { tenant, mode }: Scope,
     { from, to, unitKey, clock, rowsMax }: AskedDays,

@@ -3,13 +3,12 @@ import { isCountsByName, isDecimalText } from '../../src/projecting/stored-value
 import { TableOf } from '../../src/projecting/table.js';
 import type { CreditItem } from './movement.js';
 
-/** What happened on a day. Days are those of UTC, `YYYY-MM-DD`. */
+/** Days are those of UTC, `YYYY-MM-DD`. */
 export type DailyCountRow = {
   readonly tenant: string;
   readonly mode: LedgerMode;
   readonly day: string;
   readonly conversions: number;
-  /** Rewards of every type. */
   readonly rewards_granted: number;
 };
 
@@ -27,9 +26,9 @@ export const dailyCounts = new TableOf<DailyCountRow>({
 });
 
 /**
- * Available credit as it changed on a day, in one unit: what is outstanding at its end is the sum
- * up to then of imported + issued − redeemed − expired − cancelled + restored. Amounts are decimal
- * texts: the sums of a tenant may pass 2^53.
+ * Changes of available credit per day and unit. Outstanding at the end of a day: the sum up to it
+ * of imported + issued − redeemed − expired − cancelled + restored. Amounts are decimal texts,
+ * since sums of a tenant may exceed 2^53.
  */
 export type DailyCreditRow = {
   readonly tenant: string;
@@ -110,7 +109,7 @@ export const creditItems = new TableOf<CreditItemRow>({
   },
 });
 
-/** The available credit of a person: an erasure takes it away at once, whatever it is made of. */
+/** A person's available credit, which an erasure ends immediately, whatever its rewards. */
 export type CreditHolderRow = {
   readonly person: string;
   readonly tenant: string;

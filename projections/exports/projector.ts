@@ -5,7 +5,7 @@ const ownRow = ({ event }: { readonly event: { readonly exportId: string } }) =>
   exports.key(event.exportId),
 ];
 
-/** Exports and their outcome, without anything of the people in the files. */
+/** Exports and their outcome, without data of the people in the files. */
 export const exportsProjector = defineProjector({
   name: 'exports',
   tables: [exports],

@@ -1,7 +1,7 @@
 import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
 import type { Scope } from '../../src/domain/scope.js';
 import {
-  isFarBehind,
+  isDeepPage,
   type ListPage,
   type LiveReads,
   type PageRequest,
@@ -15,12 +15,12 @@ interface Tables {
 export class ExportQueries {
   constructor(private readonly reads: LiveReads<Tables>) {}
 
-  /** Of a tenant and mode, newest first, ties by id. */
+  /** Newest first, ties by id. */
   async list({ tenant, mode }: Scope, page: PageRequest): Promise<ListPage<ExportRow>> {
     const found = await this.reads.first({
       name: 'exports',
       prepared: true,
-      slowOf: isFarBehind(page) ? tenant : undefined,
+      slowOf: isDeepPage(page) ? tenant : undefined,
       values: { tenant, mode, limit: page.limit, offset: page.offset },
       build: (rm, given) =>
         rm.selectNoFrom((eb) =>

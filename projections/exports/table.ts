@@ -13,23 +13,20 @@ export type ExportRow = {
   readonly format: ExportFormat;
   readonly name: string | null;
   readonly requester: string | null;
-  /** JSON, as it was sent; null: none. */
+  /** JSON, as sent; null: none. */
   readonly params: string | null;
-  /** As recorded: a completed one expires with its time, whatever is recorded. */
+  /** As recorded; a completed export expires with its time before that is recorded. */
   readonly status: RecordedExportStatus;
   readonly date_created: number;
   readonly date_completed: number | null;
   readonly date_expires: number;
-  /** Of the finished file. */
   readonly position: string | null;
   readonly row_count: number | null;
   readonly byte_count: number | null;
   readonly sha256: string | null;
-  /** Why it was aborted. */
   readonly reason: string | null;
 };
 
-/** Every export that was ever requested. */
 export const exports = new TableOf<ExportRow>({
   name: 'exports',
   columns: {

@@ -74,7 +74,7 @@ export const referralCodesProjector = defineProjector({
 
   // A code without its owner does not resolve, so rows that wait for their piece are not shown.
   forgetting: {
-    atOnce: {
+    immediate: {
       keys: ({ persons }) => [...persons].map((person) => codeOwners.key(person)),
       clean({ persons }, rows) {
         for (const person of persons) codeOwners.delete(rows, person);

@@ -5,7 +5,6 @@ import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import { codeKey } from './projector.js';
 import type { CodeOwnerRow, ReferralCodeRow } from './table.js';
 
-/** A resolved code. */
 export interface ReferralCodeFacts {
   /** In the owner's spelling. */
   readonly code: string;

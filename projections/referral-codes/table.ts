@@ -4,7 +4,7 @@ import { TableOf } from '../../src/projecting/table.js';
 export type ReferralCodeRow = {
   readonly tenant: string;
   readonly mode: LedgerMode;
-  /** The code in lower case: codes compare without case. */
+  /** In lower case: codes are compared without case. */
   readonly code_key: string;
   /** In the owner's spelling. */
   readonly code: string;

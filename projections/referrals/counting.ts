@@ -15,7 +15,7 @@ type Counted = Pick<
   | 'referrer_status'
 >;
 
-/** The party of a counter; undefined where the person is forgotten. */
+/** Undefined: the person is forgotten. */
 export function partyOf(
   countedBy: CountedBy,
   {
@@ -44,7 +44,6 @@ export function partyOf(
   }
 }
 
-/** The counters of a referral. */
 export function countKeys(
   referral: Omit<Counted, 'referred_status' | 'referrer_status'>,
 ): RowKey[] {
@@ -53,17 +52,13 @@ export function countKeys(
   );
 }
 
-/**
- * Moves a referral from its old counters to its new ones; undefined: none. Common counters are
- * skipped.
- */
+/** Moves a referral from its old counters (undefined: none) to its new ones, except common ones. */
 export function recount(rows: Rows, before: Counted | undefined, after: Counted): void {
   const { left, entered } = moves(before, after);
   for (const place of left) add(rows, after, place, -1);
   for (const place of entered) add(rows, after, place, 1);
 }
 
-/** The counters that `recount` changes. */
 export function recountKeys(before: Counted, after: Counted): RowKey[] {
   const { left, entered } = moves(before, after);
   return [...left, ...entered].map(({ countedBy, party }) =>
@@ -85,7 +80,6 @@ function moves(
 export const statusKey = (referred: SideStatus, referrer: SideStatus): string =>
   `${referred} ${referrer}`;
 
-/** One number of one counter. */
 interface Place {
   readonly countedBy: CountedBy;
   readonly party: string;

@@ -4,7 +4,7 @@ import type { ReferralFacts } from '../../src/domain/account/account.facts.js';
 import type { Scope } from '../../src/domain/scope.js';
 import {
   isOfScope,
-  type Gone,
+  type UnfinishedErasures,
   type ListPage,
   type LiveReads,
   type PageRequest,
@@ -17,7 +17,6 @@ import {
 } from './queries.js';
 import type { ReferralDecisionRow, ReferralRow } from './table.js';
 
-/** A moderated referral with its newest decision. */
 export interface DecidedReferral {
   readonly referral: ReferralFacts;
   readonly decision: ReferralDecisionRow;
@@ -30,7 +29,7 @@ interface Found {
 
 type Decided = ReferralTables & { r: ReferralRow; d: ReferralDecisionRow };
 
-const withDecision = (row: ExpressionBuilder<Decided, 'r' | 'd'>, gone: Gone) =>
+const withDecision = (row: ExpressionBuilder<Decided, 'r' | 'd'>, gone: UnfinishedErasures) =>
   jsonBuildObject({ found: withRewards(row, gone), decision: row.fn.toJson('d') });
 
 const decidedReferral = ({ found, decision }: Found): DecidedReferral => ({
@@ -38,7 +37,7 @@ const decidedReferral = ({ found, decision }: Found): DecidedReferral => ({
   decision: { ...decision, reason: found.referredIsGone ? null : decision.reason },
 });
 
-/** Decisions on referrals, newest first, ties by id. */
+/** Newest first, ties by id. */
 export class DecidedReferralQueries {
   constructor(private readonly reads: LiveReads<ReferralTables>) {}
 

@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
 import type { FraudSignal } from '../../src/domain/account/account.events.js';
-import type { Gone, TableOfReadModel } from '../../src/projecting/following/live-reads.js';
+import type {
+  UnfinishedErasures,
+  TableOfReadModel,
+} from '../../src/projecting/following/live-reads.js';
 import {
   hasWords,
   nameOf,
@@ -16,20 +19,17 @@ export type ReferralListState = (typeof REFERRAL_STATES)[number];
 export const MODERATION_STATES = ['Waiting', 'Approved', 'Denied'] as const;
 export type ModerationState = (typeof MODERATION_STATES)[number];
 
-/** All given ones must match. */
 export interface ReferralFilters {
   readonly state?: ReferralListState;
-  /** Of either side. */
   readonly moderation?: ModerationState;
-  /** When the referral started: both ends included, epoch milliseconds. */
+  /** Start of the referral, inclusive, epoch milliseconds. */
   readonly from?: number;
   readonly to?: number;
   readonly program?: string;
-  /** The code that was used, in any case. */
+  /** In any case. */
   readonly code?: string;
   /** Each word is a part of the referral's id, or of a party's name, address, user or account. */
   readonly text?: string;
-  /** Made by people of this account. */
   readonly referrerAccountRef?: string;
 }
 
@@ -56,7 +56,7 @@ export interface ListedParty {
   readonly accountId: string | null;
 }
 
-/** A row of the list of referrals. Times are epoch milliseconds. */
+/** Times are epoch milliseconds. */
 export interface ReferralListRow {
   readonly referralId: string;
   readonly referred: ListedParty;
@@ -75,7 +75,6 @@ export interface ReferralListRow {
   /** The reward of each side for the referral; null: none, or its owner is forgotten. */
   readonly referredRewardId: string | null;
   readonly referrerRewardId: string | null;
-  /** By criterion. */
   readonly fraudSignals: Readonly<Record<string, FraudSignal>>;
 }
 
@@ -104,8 +103,8 @@ const moderationOf = (side: Side) => {
   return sql`case ${status} when 'PENDING' then 'Waiting' else initcap(${status}) end`;
 };
 
-/** A party without what belongs to a person whose erasure is not complete. */
-const partyOf = (side: Side, gone: Gone) => {
+/** A party, without data of people with an unfinished erasure. */
+const partyOf = (side: Side, gone: UnfinishedErasures) => {
   const isThere = sql`not ${gone.is(sql.ref(`r.${side}_person`))}`;
   return sql`cross join lateral (select
     case when ${isThere} then ${column(`r.${side}_user_id`)} end as user_id,

@@ -13,10 +13,7 @@ import {
   type RewardedSide,
 } from './table.js';
 
-/**
- * Referrals with the statuses of both sides and their rewards. A forgotten side keeps its status,
- * without ids.
- */
+/** Referrals with side statuses and rewards. A forgotten side keeps its status, without ids. */
 export const referralsProjector = defineProjector({
   name: 'referrals',
   tables: [referrals, referralRewards, referralDecisions, referralCounts],
@@ -138,10 +135,7 @@ function referralRow({ event }: AboutReferral): RowKey[] {
   return [referrals.key(event.referralId)];
 }
 
-/**
- * Only the referral's row knows the ids under which it was counted: events after an erasure no
- * longer contain them.
- */
+/** Only the referral's row has the ids of its counters: events after an erasure no longer do. */
 function countersOfRow({ event }: AboutReferral, rows: Pick<Rows, 'get'>): RowKey[] {
   const row = referrals.get(rows, event.referralId);
   return row ? countKeys(row) : [];

@@ -5,10 +5,10 @@ import type { ReferralFacts } from '../../src/domain/account/account.facts.js';
 import type { SideStatus } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import {
-  isFarBehind,
+  isDeepPage,
   isOfScope,
   present,
-  type Gone,
+  type UnfinishedErasures,
   type ListPage,
   type LiveReads,
   type PageRequest,
@@ -37,7 +37,6 @@ export interface ReferralFilter {
   readonly ended?: TimeRange;
 }
 
-/** A position in the list of an account's referrals. */
 export interface ReferralPlace {
   readonly dateStarted: number;
   readonly referralId: string;
@@ -60,7 +59,7 @@ export interface ReferralWithRewards {
 
 export function withRewards(
   eb: ExpressionBuilder<ReferralTables & { r: ReferralRow }, 'r'>,
-  gone: Gone,
+  gone: UnfinishedErasures,
 ) {
   const rewardOf = (side: RewardedSide) =>
     eb
@@ -97,9 +96,9 @@ export class ReferralQueries {
   }
 
   /**
-   * The referrals that a person started, newest first, ties by id, in pages. A page is a section of
-   * the account's referrals, so its cost is constant; it may contain none of the person's. Later
-   * referrals are in no later page.
+   * A person's referrals, newest first, ties by id. A page is a part of the account's referrals, so
+   * its cost is constant, and it may have none of the person's. Later referrals are in no later
+   * page.
    * @param after the end of the previous page.
    */
   async pageMadeBy(
@@ -156,10 +155,10 @@ export class ReferralQueries {
   }
 
   /**
-   * Newest start first, ties by id. The total comes from a stored counter: for all, a referring
-   * account, user or both, and a referred user, each also by status. Other combinations are counted
-   * along the most selective index: an account is referred once, filters on both parties leave few
-   * rows, and a range of dates counts its own rows.
+   * Newest start first, ties by id. A stored counter has the total for all, a referring account,
+   * user or both, and a referred user, each also by status. Other combinations are counted along
+   * the most selective index: an account is referred once, filters on both parties leave few rows,
+   * and a range of dates counts its own rows.
    */
   // eslint-disable-next-line max-lines-per-function -- one statement
   async list(
@@ -171,7 +170,7 @@ export class ReferralQueries {
     const list = await this.reads.first({
       name: 'referrals',
       prepared: false,
-      slowOf: counter === undefined || isFarBehind({ limit, offset }) ? tenant : undefined,
+      slowOf: counter === undefined || isDeepPage({ limit, offset }) ? tenant : undefined,
       values: {
         tenant,
         mode,
@@ -235,9 +234,9 @@ export class ReferralQueries {
               .where('party', '=', given.party)
               .$asScalar();
           // The stored counter of a forgotten person decreases piece by piece.
-          const keptOrCounted = kept && eb.case().when(gone.anybody).then(counted).else(kept).end();
+          const keptOrCounted = kept && eb.case().when(gone.exist).then(counted).else(kept).end();
           const namesNobody = !given.referrerUserId && !given.referredUserId;
-          // `newest_first` has these columns: the rows before a page of all are not read.
+          // `newest_first` has these columns: earlier rows of the whole list are not read.
           const page = matching
             .select('referral_id')
             .orderBy('date_started', 'desc')

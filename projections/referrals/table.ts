@@ -31,9 +31,8 @@ export type ReferralRow = {
 };
 
 /**
- * Most sides are approved, so the lists by status have small indexes over the others; approved ones
- * are found along `newest_first`. An account is referred once, so `by_referred_account` finds a row
- * or two.
+ * Most sides are approved: lists of other statuses have small indexes, and approved ones use
+ * `newest_first`. An account is referred once, so `by_referred_account` finds a row or two.
  */
 export const referrals = new TableOf<ReferralRow>({
   name: 'referrals',
@@ -96,9 +95,8 @@ export type ReferralRewardRow = {
 };
 
 /**
- * The reward of each side. A table of its own, since the referrer's reward is an event of another
- * account than the referral: every row comes from one account's stream, so that an account can be
- * repaired without touching rows of others.
+ * Separate from referrals, since the referrer's reward is an event of another account: every row
+ * comes from one account's stream, so that an account can be repaired alone.
  */
 export const referralRewards = new TableOf<ReferralRewardRow>({
   name: 'referral_rewards',
@@ -116,7 +114,6 @@ export const referralRewards = new TableOf<ReferralRewardRow>({
 
 export type DecidedSides = 'referred' | 'referrer' | 'both' | 'none';
 
-/** The newest moderation of a referral. */
 export type ReferralDecisionRow = {
   readonly referral_id: string;
   readonly tenant: string;
@@ -126,15 +123,14 @@ export type ReferralDecisionRow = {
   readonly at: number;
   /** The kind of its actor: `operator`, `cli`, `api-key` … */
   readonly actor_kind: string;
-  /** Of an operator, the keyed id of the name; null: of a client or a job. */
+  /** Keyed id of an operator's name; null: a client or a job. */
   readonly staff: string | null;
-  /** The sides whose status it changed. */
   readonly sides: DecidedSides;
   /** Null: none was given, or the referred person is forgotten. */
   readonly reason: string | null;
 };
 
-/** A table of its own: few referrals are moderated, and the lists of referrals need none of it. */
+/** A separate table: few referrals are moderated, and the lists of referrals do not need it. */
 export const referralDecisions = new TableOf<ReferralDecisionRow>({
   name: 'referral_decisions',
   columns: {
@@ -155,10 +151,7 @@ export const referralDecisions = new TableOf<ReferralDecisionRow>({
   },
 });
 
-/**
- * The counters; the party is '' for all, an account's ref, a user's id, or both separated by a
- * slash.
- */
+/** The party is '' for all, an account's ref, a user's id, or both separated by a slash. */
 export const COUNTED_BY = [
   'all',
   'referrer-account',
@@ -173,14 +166,11 @@ export type ReferralCountRow = {
   readonly mode: LedgerMode;
   readonly counted_by: CountedBy;
   readonly party: string;
-  /** Numbers above zero by `<referred status> <referrer status>`: at most nine. */
+  /** Positive numbers by `<referred status> <referrer status>`: at most nine. */
   readonly referrals: Readonly<Record<string, number>>;
 };
 
-/**
- * Stored so that a list's total is one row. A row whose numbers are all zero is deleted: its party
- * may be a person's id.
- */
+/** Makes a list's total one row. Rows of zeros are deleted: they may name a person. */
 export const referralCounts = new TableOf<ReferralCountRow>({
   name: 'referral_counts',
   columns: {

@@ -1,12 +1,7 @@
 import type { RewardSource } from '../../src/domain/account/account.events.js';
 import type { RewardType } from '../../src/domain/program.js';
 
-/**
- * A balance is the sum of its rewards' contributions. A change of a reward subtracts its old
- * contribution and adds its new one.
- */
-
-/** The facts of a reward that its contribution depends on. Times are epoch milliseconds. */
+/** A reward as far as its balance depends on it. Times are epoch milliseconds. */
 export type BalanceItem = {
   readonly type: RewardType;
   readonly source: RewardSource;
@@ -26,7 +21,7 @@ export type BalanceItem = {
 
 export type Bucket = 'pending' | 'available' | 'expired' | 'cancelled';
 
-/** The figures of a balance, all of them integers. */
+/** The integer sums of contributions. A change of a reward replaces its old contribution. */
 export type Figures = {
   readonly count: number;
   readonly redeemed_credit: number;
@@ -92,10 +87,7 @@ export function contribution(item: BalanceItem): Figures {
   }
 }
 
-/**
- * The item as of the clock: a reward scheduled for now or before is available, and redeemed if it
- * is automatic; one that expires now or before is expired.
- */
+/** The item by the clock, both dates inclusive. */
 export function atTime<I extends BalanceItem>(item: I, now: number): I {
   const becomesAvailable = item.phase === 'PENDING' && (item.date_scheduled_for ?? 0) <= now;
   const redeemed =

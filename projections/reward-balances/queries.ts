@@ -3,6 +3,7 @@ import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
 import type { BalanceFacts } from '../../src/domain/account/account.facts.js';
 import type { RewardType } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
+import { inTextOrder } from '../../src/foundation/text-order.js';
 import { isOfScope, type LiveReads } from '../../src/projecting/following/live-reads.js';
 import { atTime, contribution, difference, sum, type Figures } from './contribution.js';
 import type { BalanceItemRow, BalanceRow } from './table.js';
@@ -20,7 +21,7 @@ type SummedBalance = Figures & {
 
 export interface BalanceFilter {
   readonly accountRef: AccountRef;
-  /** In the client's spelling: this user's rewards. Undefined: all users of the account. */
+  /** In the client's spelling. Undefined: all users of the account. */
   readonly userId?: string;
   readonly type?: RewardType;
   /** Epoch milliseconds. */
@@ -31,9 +32,8 @@ export class RewardBalanceQueries {
   constructor(private readonly reads: LiveReads<Tables>) {}
 
   /**
-   * One entry per type and unit, ordered by type, then unit; correct at `now`, also where a date
-   * has passed and no event records it yet: those few rewards are moved to their bucket here, with
-   * the projector's arithmetic.
+   * One entry per type and unit, in that order, correct at `now`: the few rewards with a passed
+   * date that no event records are moved to their bucket here, with the projector's arithmetic.
    */
   async list(
     { tenant, mode }: Scope,
@@ -45,7 +45,7 @@ export class RewardBalanceQueries {
       values: { accountRef, tenant, mode, userId: userId ?? null, type: type ?? null, now },
       build: (rm, given, gone) =>
         rm.selectNoFrom((eb) => {
-          // Raw: the builder has no place of an array.
+          // Raw: the builder has no index into an array.
           const summed = eb
             .selectFrom('reward_balances')
             .select(['type', 'unit_key'])
@@ -114,10 +114,8 @@ const FIGURES: readonly (keyof Figures)[] = [
   ...(['discount_percent', 'referred_percent', 'referrer_percent', 'fuel_tank_codes'] as const),
 ];
 
-const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
 const byTypeThenUnit = (a: SummedBalance, b: SummedBalance): number =>
-  byText(a.type, b.type) || byText(a.unit_key, b.unit_key);
+  inTextOrder(a.type, b.type) || inTextOrder(a.unit_key, b.unit_key);
 
 function balanceFacts(balance: SummedBalance): BalanceFacts {
   return {

@@ -10,7 +10,7 @@ export type BalanceItemRow = BalanceItem & {
   readonly account_ref: string;
   readonly person: string;
   readonly user_id: string;
-  /** The unit in lower case, '' without one: units compare without case. */
+  /** In lower case, '' without a unit: units are compared without case. */
   readonly unit_key: string;
   /** Derived from phase and cancellation; stored for readers of the table. */
   readonly bucket: Bucket;
@@ -63,14 +63,10 @@ export type BalanceRow = Figures & {
   readonly unit: string | null;
   /** The revision of that reward's event: of several people's spellings the earliest is shown. */
   readonly first_revision: number;
-  /** When the earliest of its rewards was given. */
   readonly date_created: number;
 };
 
-/**
- * One row per person, type and unit; created by the first reward of the kind, even when all its
- * figures are zero.
- */
+/** One row per person, type and unit that ever had a reward. */
 export const balances = new TableOf<BalanceRow>({
   name: 'reward_balances',
   columns: {

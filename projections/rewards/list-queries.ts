@@ -17,10 +17,9 @@ import {
   type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
 
-/** All given ones must match. */
 export interface RewardFilters {
   readonly state?: ShownRewardState;
-  /** When the reward was given: both ends included, epoch milliseconds. */
+  /** When the reward was given, inclusive, epoch milliseconds. */
   readonly from?: number;
   readonly to?: number;
   /** When it was cancelled: both ends included. */
@@ -55,7 +54,7 @@ export const REWARD_SORTS = [
 ] as const;
 export type RewardSort = (typeof REWARD_SORTS)[number];
 
-/** A row of the list of rewards. Amounts are of the unit, times are epoch milliseconds. */
+/** Amounts are of the unit, times are epoch milliseconds. */
 export interface RewardListRow extends ShownRewardUse {
   readonly rewardId: string;
   /** First and last name of its owner, otherwise the user's id. */

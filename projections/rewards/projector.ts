@@ -3,7 +3,10 @@ import {
   type ListedRedemption,
 } from '../../src/domain/account/rewards/bulk-redemption.js';
 import { importedRedemptionId } from '../../src/domain/account/imports/import-reward.js';
-import type { AccountEventOf, OfRewardImport } from '../../src/domain/account/account.events.js';
+import type {
+  AccountEventOf,
+  RewardImportSource,
+} from '../../src/domain/account/account.events.js';
 import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { RowKey, Rows } from '../../src/projecting/projector.js';
 import { redemptions, rewards, type RewardRow } from './table.js';
@@ -18,8 +21,8 @@ export const rewardsProjector = defineProjector({
         event.imported && event.imported.redeemed > 0
           ? redemptionRows(importedRedemption(event, event.imported))
           : [rewards.key(event.rewardId)],
-      // Rows are plain literals: put together by spreading parts, they took half of the CPU time
-      // of a rebuild (measured on 50 000 events).
+      // Rows are plain literals: made by spreading, they took half of the CPU time of a rebuild
+      // (50,000 events).
       apply({ event, tenant, mode, accountRef }, rows) {
         const { value, owner, imported } = event;
         // Granted once: a repetition would reset the redeemed amount.
@@ -160,7 +163,7 @@ export const rewardsProjector = defineProjector({
 
 function importedRedemption(
   { rewardId }: AccountEventOf<'RewardGranted'>,
-  { redeemed: amount, at }: OfRewardImport,
+  { redeemed: amount, at }: RewardImportSource,
 ): Omit<ListedRedemption, 'person'> {
   return { rewardId, redemptionId: importedRedemptionId(rewardId), amount, at };
 }

@@ -8,13 +8,12 @@ import { MODES, type AccountRef, type Scope } from '../../src/domain/scope.js';
 import { isOfScope, present, type LiveReads } from '../../src/projecting/following/live-reads.js';
 import type { RedemptionRow, RewardContent, RewardRow } from './table.js';
 
-/** A position in the list of an account's rewards. */
 export interface RewardPlace {
   readonly dateGiven: number;
   readonly rewardId: string;
 }
 
-/** A reward with its redemptions, oldest first; null for other types than credit. */
+/** Redemptions are oldest first; null for other types than credit. */
 export interface RewardRead extends RewardContent {
   readonly redemptions: readonly RedemptionFacts[] | null;
 }
@@ -29,10 +28,7 @@ interface RewardWithRedemptions {
   readonly redemptions: readonly RedemptionRow[];
 }
 
-/**
- * The reward with its redemptions, oldest first. Most rewards have none, and no lookup is made for
- * them.
- */
+/** Adds the redemptions, oldest first. Most rewards have none, and need no lookup. */
 function withRedemptions(eb: ExpressionBuilder<Tables & { r: RewardRow }, 'r'>) {
   const redemptions = eb
     .selectFrom('redemptions as d')
@@ -46,7 +42,6 @@ function withRedemptions(eb: ExpressionBuilder<Tables & { r: RewardRow }, 'r'>) 
 export class RewardQueries {
   constructor(
     private readonly reads: LiveReads<Tables>,
-    /** The time in a ledger. */
     private readonly now: (scope: Scope) => number | Promise<number> = Date.now,
   ) {}
 
@@ -67,7 +62,6 @@ export class RewardQueries {
     return found && asOf(found, await this.now(scope));
   }
 
-  /** The existing rewards of these ids, by id. */
   async byIds(
     scope: Scope,
     rewardIds: readonly string[],
@@ -90,10 +84,7 @@ export class RewardQueries {
     return new Map(found.map((row) => [row.reward.reward_id, asOf(row, now)]));
   }
 
-  /**
-   * The rewards of a person, newest first, ties by id, in pages, as for referrals (`pageMadeBy`).
-   * @param after the end of the previous page.
-   */
+  /** A person's rewards, newest first, ties by id, in pages as of `pageMadeBy`. */
   async pageOf(
     scope: Scope,
     { accountRef, person }: { readonly accountRef: AccountRef; readonly person: PersonId },
@@ -150,9 +141,7 @@ export class RewardQueries {
     };
   }
 
-  /**
-   * All rewards of an account, newest first, ties by id. @param userId in the client's spelling.
-   */
+  /** Newest first, ties by id. @param userId in the client's spelling. */
   async list(
     scope: Scope,
     {
@@ -194,11 +183,11 @@ export interface ParkedPushes {
   readonly parkedBecause: string | null;
 }
 
-/** What operators ask about rewards that the payment provider pays. */
+/** Rewards that the payment provider pays, for operators. */
 export class PushQueries {
   constructor(private readonly reads: LiveReads<Tables>) {}
 
-  /** Accounts with a reward that the provider does not have, in their order, in pages. */
+  /** Accounts with a reward that the provider has not paid, in order, in pages. */
   async accountsToPay(
     { tenant, mode }: Scope,
     after: AccountRef,
@@ -223,7 +212,7 @@ export class PushQueries {
     });
   }
 
-  /** How many the provider refused, counted up to a bound, and why one of them. */
+  /** Number of refused rewards up to a bound, and one reason. */
   async countParked(tenants: readonly string[], bound: number): Promise<ParkedPushes> {
     const counted = await this.reads.first({
       name: 'count_parked_pushes',
@@ -252,7 +241,7 @@ export class PushQueries {
     return counted ?? { parkedPushes: 0, parkedBecause: null };
   }
 
-  /** The account of a reward that the provider refused; undefined: there is none such. */
+  /** Undefined: the provider refused no such reward. */
   async accountOfParked({ tenant, mode }: Scope, rewardId: string): Promise<string | undefined> {
     const [found] = await this.reads.all({
       name: 'parked_push',
@@ -270,7 +259,7 @@ export class PushQueries {
     return found;
   }
 
-  /** The first of those that the provider refused, with the reason. */
+  /** The first refused rewards, with their reasons. */
   async parked(
     { tenant, mode }: Scope,
     limit: number,
@@ -300,10 +289,7 @@ export class PushQueries {
   }
 }
 
-/**
- * Correct by the clock, also where no event records yet that a reward became available and was
- * redeemed automatically.
- */
+/** Correct by the clock: includes automatic redemptions that no event records yet. */
 function redemptionsOf(
   { reward: row, redemptions }: RewardWithRedemptions,
   now: number,

@@ -22,13 +22,11 @@ export type RewardRow = {
   readonly months_discount_is_valid: number | null;
   readonly assigned_credit: number | null;
   readonly redeemed_credit: number | null;
-  /** Number of redemptions of the credit. */
   readonly redeemed_times: number;
   /** Redeemed in full when it becomes available. */
   readonly redeems_automatically: boolean;
-  /** Of a reward that the payment provider pays: null, it stays in the ledger. */
+  /** Null: the payment provider does not pay it. */
   readonly push_state: 'WAITING' | 'PUSHED' | 'PARKED' | null;
-  /** Why it is parked. */
   readonly push_reason: string | null;
   /** The payment provider's id of the payment or the discount. */
   readonly external_reference: string | null;
@@ -44,7 +42,7 @@ export type RewardRow = {
   readonly date_changed: number;
 };
 
-/** The columns that the state of the account says, too: a write answers from it. */
+/** The columns that the account's state has as well: a write answers from it. */
 export type RewardContent = Omit<
   RewardRow,
   'tenant' | 'mode' | 'program_id' | 'redeemed_times' | 'date_changed'
@@ -104,7 +102,7 @@ export type RedemptionRow = {
   readonly number: number;
   readonly date_redeemed: number;
   readonly quantity: number;
-  /** The payment provider's id of the payment; null: it was not paid there. */
+  /** The payment provider's id of the payment; null: not paid there. */
   readonly external_reference: string | null;
 };
 

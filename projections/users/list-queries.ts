@@ -11,13 +11,11 @@ import {
 export const USER_STATES = ['Active', 'Blocked'] as const;
 export type UserState = (typeof USER_STATES)[number];
 
-/** All given ones must match. */
 export interface UserFilters {
   readonly state?: UserState;
-  /** When the user was created: both ends included, epoch milliseconds. */
+  /** When the user was created, inclusive, epoch milliseconds. */
   readonly from?: number;
   readonly to?: number;
-  /** Users with a code of this program. */
   readonly program?: string;
   /** The owner of the code, in any case; earlier codes included. */
   readonly code?: string;
@@ -37,14 +35,14 @@ export const USER_SORTS = [
 ] as const;
 export type UserSort = (typeof USER_SORTS)[number];
 
-/** A row of the list of users. Times are epoch milliseconds. */
+/** Times are epoch milliseconds. */
 export interface UserListRow {
   /** First and last name, otherwise the user's id. */
   readonly name: string;
   readonly userId: string;
   readonly accountId: string;
   readonly email: string | null;
-  /** The primary code of the program that is filtered by, or of the default one; null: none. */
+  /** The primary code of the filtered program or the default one; null: none. */
   readonly code: string | null;
   readonly state: UserState;
   readonly created: number;
@@ -54,13 +52,12 @@ export interface UserListRow {
 export type UserValues = Pick<UserFilters, 'state' | 'from' | 'to' | 'program'> &
   WordPatterns & {
     readonly codeKey: string | undefined;
-    /** The program whose codes are shown. */
     readonly shownProgram: string;
   };
 
 const NAME = nameOf('u', sql.ref('u.user_id'));
 const STATE = sql`case when u.date_blocked is null then 'Active' else 'Blocked' end`;
-/** The list has it as a column, so that orders can name it. */
+/** A column of the list, so that orders can name it. */
 const CODE = sql.ref('code.shown');
 
 export const USERS: RowListing<UserValues, UserSort> = {

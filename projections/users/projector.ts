@@ -11,10 +11,7 @@ import {
   type UserRow,
 } from './table.js';
 
-/**
- * Users, for display and search. A person whose key is destroyed has no row; events about such a
- * person are ignored.
- */
+/** Users, for display and search; none whose key is destroyed. */
 export const usersProjector = defineProjector({
   name: 'users',
   tables: [users, userAccounts, userCounts],
@@ -106,7 +103,7 @@ export const usersProjector = defineProjector({
   },
 
   forgetting: {
-    atOnce: {
+    immediate: {
       keys: ({ persons, tenant, mode, accountRef }) => [
         ...[...persons].map((person) => users.key(person)),
         userCounts.key(tenant, mode),

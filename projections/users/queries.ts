@@ -5,11 +5,11 @@ import type { UserFacts } from '../../src/domain/account/account.facts.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import { foldedText } from '../../src/domain/folded-text.js';
 import {
-  containing,
-  isFarBehind,
+  likePattern,
+  isDeepPage,
   isOfScope,
   present,
-  type Gone,
+  type UnfinishedErasures,
   type ListPage,
   type LiveReads,
   type PageRequest,
@@ -30,7 +30,7 @@ interface UserWithAccount {
 
 type Joined = ExpressionBuilder<Tables & { u: UserRow; a: Nullable<UserAccountRow> }, 'u' | 'a'>;
 
-function withAccount(eb: Joined, gone: Gone) {
+function withAccount(eb: Joined, gone: UnfinishedErasures) {
   return {
     user: eb.fn.toJson('u'),
     // Null where there is no account to join.
@@ -72,7 +72,6 @@ export class UserQueries {
     return found && userFacts(found);
   }
 
-  /** The existing users among these persons, by person. */
   async byPersons(
     { tenant, mode }: Scope,
     persons: readonly PersonId[],
@@ -95,9 +94,9 @@ export class UserQueries {
 
   /**
    * Newest first, ties by person. Each word of `query` is a part of the e-mail address, the first
-   * or last name, or the id, in any case. The total is a stored counter; with a query it counts the
-   * matches: an index finds those of the longest word, if it has three characters or more; others
-   * are compared with all users of the scope. With `isWholeId` it is the whole id, in any case.
+   * or last name, or the id, in any case; with `isWholeId` the query is the whole id. The total is
+   * a stored counter, or the number of matches: an index finds those of the longest word from three
+   * characters on; others are compared with all users of the scope.
    */
   async list(
     { tenant, mode }: Scope,
@@ -107,7 +106,7 @@ export class UserQueries {
     const list = await this.reads.first({
       name: 'users',
       prepared: false,
-      slowOf: pattern !== undefined || isFarBehind(page) ? tenant : undefined,
+      slowOf: pattern !== undefined || isDeepPage(page) ? tenant : undefined,
       values: { tenant, mode, pattern, others: others.length > 0 ? others : undefined, ...page },
       build: (rm, given, gone) =>
         rm.selectNoFrom((eb) => {
@@ -129,7 +128,7 @@ export class UserQueries {
             .where('tenant', '=', given.tenant)
             .where('mode', '=', given.mode)
             .select('users');
-          // `newest_first` has these columns: the rows before a page of all are not read.
+          // `newest_first` has these columns: earlier rows of the whole list are not read.
           const page = matching
             .select('person')
             .orderBy('date_created', 'desc')
@@ -160,9 +159,9 @@ export class UserQueries {
 
 /** Of the words, the longest first; the searched text ends with the id. */
 function patternsOf(text: string, isWholeId: boolean): readonly string[] {
-  if (isWholeId) return [containing(SEARCH_SEPARATOR + text).slice(0, -1)];
+  if (isWholeId) return [likePattern(SEARCH_SEPARATOR + text).slice(0, -1)];
   const words = text.split(/\s+/u).filter((word) => word !== '');
-  return words.sort((a, b) => b.length - a.length).map(containing);
+  return words.sort((a, b) => b.length - a.length).map(likePattern);
 }
 
 function userFacts({ user, account, referrerIsGone }: UserWithAccount): UserFacts {

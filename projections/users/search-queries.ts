@@ -15,41 +15,39 @@ import {
   type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
 
-/** A search in one or several ledgers. */
 export interface SearchRequest extends PageRequest {
   readonly text: string;
-  /** Where to search, each with the account that the text would be the whole id of. */
+  /** Where to search, each with the ref of the account whose whole id is the text. */
   readonly scopes: readonly (Scope & { readonly accountRef: AccountRef })[];
-  /** False: ids alone are searched, and no person. */
+  /** False: searches ids alone, and shows no person. */
   readonly showsPersonal: boolean;
 }
 
-/** A hit of a search. Null: there is none, or it is not shown. */
+/** A hit of a search. Null: none, or hidden. */
 export interface FoundRow {
   readonly kind: 'user' | 'account' | 'reward' | 'referral' | 'export';
   readonly tenant: string;
   readonly mode: LedgerMode;
   readonly id: string;
   readonly accountId: string | null;
-  /** Of the person that it is about; of an account, its first one. */
+  /** Of its person; of an account, its first one. */
   readonly name: string | null;
   /** The address of a user, the referrer of a referral, the type of a reward or an export. */
   readonly detail: string | null;
 }
 
 export interface FoundPage {
-  /** Also of other pages. */
   readonly total: number;
-  /** More are found than are counted. */
+  /** More hits exist than are counted. */
   readonly isAbout: boolean;
   readonly rows: readonly FoundRow[];
-  /** The account that all of them are about; null: of several, or of none. */
+  /** The account of all hits; null: several, or none. */
   readonly onlyAccount: string | null;
 }
 
 type Words = WordPatterns & {
   readonly text: string;
-  /** Between separators, as a pattern: a whole part of what users are searched by. */
+  /** A pattern between separators: a whole part of the searched text. */
   readonly whole: string;
   readonly tenants: readonly string[];
   readonly modes: readonly string[];
@@ -61,10 +59,7 @@ type Words = WordPatterns & {
 const JOINED = ['referral-codes', 'rewards', 'referrals', 'exports'] as const;
 const NAME = nameOf('u', sql.ref('u.user_id'));
 
-/**
- * The search of the console: users and accounts by parts of names, addresses, ids and codes, and
- * rewards, referrals and exports by their ids. Raw SQL: it joins five read models.
- */
+/** The console's search. Raw SQL: it joins five read models. */
 export class CustomerSearchQueries {
   constructor(private readonly reads: LiveReads<never>) {}
 
@@ -134,7 +129,6 @@ function pageOf(
           order by u.user_id limit 1) first on true)) as json`;
 }
 
-/** Columns of a hit, in the order of all of them. */
 const hit = (columns: {
   readonly rank: RawBuilder<unknown>;
   readonly kind: FoundRow['kind'];
@@ -156,7 +150,7 @@ const hit = (columns: {
 const NOTHING = sql`null::text`;
 const BY_ID = sql`0`;
 
-/** Of the ids of rewards and referrals of people who are not forgotten, and of exports. */
+/** By ids of rewards and referrals of people who are not forgotten, and of exports. */
 function foundByIds(given: Given<Words>, tableOf: TableOfReadModel, showsPersonal: boolean) {
   const users = tableOf('users', 'users');
   const accounts = tableOf('users', 'user_accounts');
@@ -195,7 +189,7 @@ function foundByIds(given: Given<Words>, tableOf: TableOfReadModel, showsPersona
   ];
 }
 
-/** By what users are searched by, and by parts of their codes. */
+/** By the searched text of users, and by parts of their codes. */
 function foundUsers(given: Given<Words>, tableOf: TableOfReadModel): RawBuilder<unknown> {
   const rank = sql`case when e'\\x1f' || u.searched || e'\\x1f' like ${given.whole} then 1 else 2 end`;
   const user = { rank, kind: 'user', of: 'u', account: 'a', name: NAME } as const;
@@ -207,7 +201,6 @@ function foundUsers(given: Given<Words>, tableOf: TableOfReadModel): RawBuilder<
       where (c.tenant, c.mode) in (table scopes) and ${hasWords(sql.ref('c.code_key'), given)}))`;
 }
 
-/** By parts of their ids. */
 function foundAccounts(given: Given<Words>, tableOf: TableOfReadModel): RawBuilder<unknown> {
   const rank = sql`case when a.account_ref = any(${given.accountRefs}::text[]) then 1 else 3 end`;
   const account = { rank, kind: 'account', of: 'a', account: 'a', name: NOTHING } as const;

@@ -2,7 +2,7 @@ import type { Profile } from '../../src/domain/account/account.events.js';
 import type { LedgerMode } from '../../src/domain/scope.js';
 import { TableOf } from '../../src/projecting/table.js';
 
-/** Between the parts of a searched text: what is searched for does not match across them. */
+/** Between the parts of a searched text: no search matches across it. */
 export const SEARCH_SEPARATOR = '\u001f';
 
 export type UserRow = {
@@ -14,10 +14,7 @@ export type UserRow = {
   readonly email: string | null;
   readonly first_name: string | null;
   readonly last_name: string | null;
-  /**
-   * For the text search, separated: the e-mail address in lower case, as folded where that differs,
-   * the full name and the id as folded.
-   */
+  /** Lower-case e-mail address, its folded form, folded name and id, separated. */
   readonly searched: string;
   readonly profile: Profile;
   /** Primary code per program id. */

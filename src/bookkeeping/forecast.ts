@@ -6,13 +6,13 @@ import type {
   PersonId,
   UserEventContent,
 } from '../domain/account/account.events.js';
-import { downgraded } from '../domain/account/referral/fraud-signals.js';
+import { downgradeStatus } from '../domain/account/referral/fraud-signals.js';
 import {
   countGranted,
   isLimitReached,
   type Counts,
 } from '../domain/account/rewards/rule-counts.js';
-import { fits } from '../domain/account/users/events-seen.js';
+import { matches } from '../domain/account/users/events-seen.js';
 import { refundValue } from '../domain/account/users/refundable.js';
 import type { ModerationEvent, ModerationItem } from '../domain/moderation/moderation.decider.js';
 import {
@@ -269,7 +269,7 @@ export class Forecast {
     const signals = event.tooManyWith.length > 0 ? { rate, ...likenesses } : likenesses;
     const isBlocked = this.personOf(referrer)?.isBlocked === true;
     const status = (side: SideStatus): SideStatus =>
-      isBlocked ? 'DENIED' : downgraded(side, signals, candidate.fraud);
+      isBlocked ? 'DENIED' : downgradeStatus(side, signals, candidate.fraud);
     const referral: Referral = {
       account: account.ref,
       person: referred.person,
@@ -358,14 +358,14 @@ export class Forecast {
     if (content.value === null || person === undefined) return;
     const { value } = content;
     const { conversion, eventRewards } = this.terms.candidate;
-    const matches = (rule: Rule, condition: EventCondition): boolean => {
-      if (!fits(condition, value)) return false;
+    const earns = (rule: Rule, condition: EventCondition): boolean => {
+      if (!matches(condition, value)) return false;
       const isFirst = !person.matchedRules.has(rule);
       if (condition.firstTimeOnly) person.matchedRules.add(rule);
       return isFirst || !condition.firstTimeOnly;
     };
-    const earned = eventRewards.filter((reward) => matches(reward.rule, reward));
-    const converts = conversion.on === 'EVENT' && matches(CONVERSION_RULE, conversion);
+    const earned = eventRewards.filter((reward) => earns(reward.rule, reward));
+    const converts = conversion.on === 'EVENT' && earns(CONVERSION_RULE, conversion);
     const referral = account.referral?.person === id ? account.referral : undefined;
     if (referral) this.refundConversion(referral, value);
     for (const { to, rule, terms } of earned)

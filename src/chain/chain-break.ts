@@ -36,21 +36,21 @@ export interface ChainBreak {
 }
 
 const WHAT: Readonly<Record<Exclude<BreakReason, 'digest-signature'>, string>> = {
-  changed: 'is not as it was sealed',
-  removed: 'was sealed and is not there any more',
-  inserted: 'was never sealed where it stands',
-  reordered: 'stood elsewhere in the log when it was sealed',
+  changed: 'differs from what was sealed',
+  removed: 'was sealed and is missing',
+  inserted: 'was never sealed at this position',
+  reordered: 'was at another position when it was sealed',
   'seal-signature': 'is the first one under a seal that this installation did not sign',
   'outside-digest':
-    'or one before it is not as the digest from outside says, though the seals agree: both were made anew',
-  lost: 'or behind it was lost with the end of the log: `ledger acknowledge-loss` once that is understood',
-  'seal-removed': 'was sealed, and the seal of the whole log is not there',
+    'or an earlier one differs from the digest from outside, though the seals agree: log and seals were both replaced',
+  lost: 'and later events were lost with the end of the log: run `ledger acknowledge-loss` once the cause is known',
+  'seal-removed': 'was sealed, and the seal of the whole log is missing',
 };
 
-/** The first break in one sentence without its end. */
-export function breakInWords({ position, eventId, reason }: ChainBreak): string {
+/** One sentence without its full stop. */
+export function describeBreak({ position, eventId, reason }: ChainBreak): string {
   if (reason === 'digest-signature')
-    return 'the digest file is not as this installation signed it; the log agrees with its seals';
-  const event = eventId === null ? '' : ` (event ${eventId})`;
-  return `the chain is broken at position ${position ?? 'unknown'}: what stands there${event} ${WHAT[reason]}`;
+    return 'the digest file has no valid signature of this installation; the log agrees with its seals';
+  const event = eventId === null ? '' : ` ${eventId}`;
+  return `the chain is broken at position ${position ?? 'unknown'}: the event${event} ${WHAT[reason]}`;
 }

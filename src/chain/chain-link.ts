@@ -13,7 +13,6 @@ import { firstPosition } from '../event-log/first-recorded.js';
  * places.
  */
 export interface ChainLink {
-  /** Number of events in the chain up to here. */
   readonly events: number;
   /** Of the last event; null: none. */
   readonly position: Position | null;
@@ -49,10 +48,7 @@ export function nextLink(before: ChainLink, event: RecordedEvent): ChainLink {
   return { events: before.events + 1, position, digest, places };
 }
 
-/**
- * Bytes of the places digest kept for each event, in hex digits: enough to locate a break, not a
- * proof.
- */
+/** Hex digits of the places digest kept per event: they locate a break and prove nothing. */
 export const MARK_DIGITS = 16;
 
 export const markOf = ({ places }: ChainLink): string => places.slice(0, MARK_DIGITS);

@@ -7,13 +7,10 @@ const SCOPED_STREAM = new RegExp(`^referral-[a-z]+-(${LEDGER_MODE})\\.([^.]+)\\.
 const KIND_ENDS_AFTER = STREAM_PREFIX.length;
 
 /**
- * Maps events to chains. There is one chain for each tenant and mode: all streams of that tenant
- * and mode, removed test data included, and the tenant's own stream (keys, switches, programs),
- * which is part of both modes.
+ * Maps events to chains. The chain of a tenant and mode has all its streams, removed test data
+ * included, and the tenant's own stream (keys, switches, programs), which is part of both modes.
  * The list of all tenants is in no chain.
- *
- * A chain is named after the mode and the hash in the name of the tenant's own stream, which does
- * not contain the alias.
+ * A chain's name has the mode and the hash of the tenant's own stream, without the alias.
  */
 export class ChainNames {
   private readonly known = new Map<string, string>();
@@ -33,10 +30,7 @@ export class ChainNames {
     return [this.of(scopeOf({ tenant, mode }))];
   }
 
-  /**
-   * Whether a stream is in the chain of this scope, like `ofStream` but faster: it is called for
-   * every event of a log.
-   */
+  /** As `ofStream`, for one scope; fast, since called for every event of a log. */
   membership({ tenant, mode }: Scope): (stream: string) => boolean {
     const own = this.names.tenantStream(tenant);
     const scope = `${modeOf(mode)}.${tenant}.`;

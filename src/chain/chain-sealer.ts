@@ -1,6 +1,6 @@
 import type { EventLog, Position } from '../event-log/event-log.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
-import { atMost } from '../foundation/in-time.js';
+import { waitAtMost } from '../foundation/timeout.js';
 import {
   handlerStatus,
   standing,
@@ -19,10 +19,7 @@ export interface ChainSealerOptions {
   readonly log: EventLog;
   readonly sealing: ChainSealing;
   readonly logger: Pick<Logger, 'warn' | 'error'>;
-  /**
-   * Longest time an event stays unsealed; each round writes a row for each tenant and mode with new
-   * events.
-   */
+  /** Longest time without a seal; each round writes a row per chain with new events. */
   readonly everyMs?: number;
 }
 
@@ -39,17 +36,14 @@ const STOPS: Readonly<Record<SealingStop, string>> = {
     'the seal of the log was not signed here, or sealed events are missing: see `ledger verify`',
 };
 
-/**
- * Seals new events, round after round. That one process leads only spares the others the work: a
- * write counts only on the checkpoint that it was made from.
- */
+/** Seals new events in rounds. Correct without a leader: one process only saves work. */
 export class ChainSealer implements Handler<FollowedPage> {
   readonly name = LOCK;
   readonly worksLater = true;
   private at: Position | undefined;
   private turn: HandlerTurn | undefined;
   private sealing: Promise<void> = Promise.resolve();
-  /** Their newest seal stays invalid, also without new events in them. */
+  /** Chains whose newest seal is invalid, also without new events. */
   private readonly broken = new Set<string>();
   private stopped: SealingStop | null = null;
 
@@ -70,7 +64,7 @@ export class ChainSealer implements Handler<FollowedPage> {
     void this.repeat(turn);
   }
 
-  /** Events are sealed together, a few seconds later, as the log has them then. */
+  /** The next round seals the events as the log then has them. */
   take({ last }: FollowedPage): Promise<void> {
     this.at = last;
     return Promise.resolve();
@@ -79,7 +73,7 @@ export class ChainSealer implements Handler<FollowedPage> {
   async end(): Promise<void> {
     this.turn = undefined;
     // A store may not answer: the next leader seals the rest.
-    await atMost(
+    await waitAtMost(
       STOP_WITHIN_MS,
       this.sealing.catch(() => undefined),
     );
@@ -87,7 +81,7 @@ export class ChainSealer implements Handler<FollowedPage> {
     this.at = undefined;
   }
 
-  /** @throws when the database or the log is away. */
+  /** @throws when the database or the log is unavailable. */
   async status(now: number, follower: Progress): Promise<HandlerStatus> {
     const { seals, log } = this.options;
     const known = standing(follower, LOCK);

@@ -24,17 +24,17 @@ export interface ChainSealingOptions {
   readonly log: EventLog;
   readonly chains: ChainNames;
   readonly signer: ChainSigner;
-  /** Limit of events of the log under one set of seals. */
+  /** Events of the log per set of seals. */
   readonly batchMax?: number;
 }
 
 export interface SealedBatch {
-  /** How many events of the log were sealed; 0: none were left, or another process sealed them. */
+  /** Newly sealed events; 0: none were left, or another process sealed them. */
   readonly events: number;
   readonly checkpoint: ChainCheckpoint;
-  /** Chains that were skipped because this installation did not sign their newest seal. */
+  /** Skipped chains: this installation did not sign their newest seal. */
   readonly broken: readonly string[];
-  /** Why sealing stopped; null: no obstacle. */
+  /** Null: no obstacle. */
   readonly stopped: SealingStop | null;
 }
 
@@ -42,12 +42,10 @@ export interface SealedBatch {
 const BATCH_MAX = 1_000;
 
 /**
- * Seals new events in the order of the log, chain by chain. Any number of processes may do so at
- * the same time: each batch starts from the stored checkpoint and is written only if the checkpoint
- * has not moved.
- *
- * A chain whose newest seal was not signed here is skipped: a new seal would put our signature on
- * content of unknown origin.
+ * Seals new events in log order, chain by chain. Several processes may do so concurrently: a batch
+ * is written only if the checkpoint that it started from has not moved.
+ * Skips a chain whose newest seal was not signed here: a new seal would sign content of unknown
+ * origin.
  */
 export class ChainSealing {
   constructor(private readonly options: ChainSealingOptions) {}
@@ -94,7 +92,7 @@ export class ChainSealing {
     if (seal.events > checkpoint.events)
       return (await seals.checkpoint()).version === checkpoint.version ? 'seal-signature' : seal;
     let link: LogLink = seal;
-    // A release without seals of the whole log has sealed chains in the meantime.
+    // A release without seals of the whole log has sealed chains meanwhile.
     while (link.events < checkpoint.events) {
       const events = await log.readAll(
         link.position ?? undefined,
@@ -111,10 +109,7 @@ export class ChainSealing {
     return LOG_START;
   }
 
-  /**
-   * Seals everything up to the current head.
-   * @param onProgress called with the number of sealed events.
-   */
+  /** Seals up to the current head. @param onProgress gets the number of sealed events. */
   async sealToHead({
     signal,
     onProgress,

@@ -7,7 +7,6 @@ import { MARK_DIGITS, type ChainLink } from './chain-link.js';
 import type { ChainSigner } from './chain-signer.js';
 import { beginLogSeal, readLogSeal, writeLogSeal, type LogSeal } from './log-seal.js';
 
-/** A signed link of a chain. */
 export interface ChainSeal extends ChainLink {
   readonly chain: string;
   readonly position: Position;
@@ -22,7 +21,6 @@ export interface SealedEvents {
   readonly marks: readonly string[];
 }
 
-/** A seal, as read for verification. */
 export interface StoredSeal extends ChainSeal {
   /** Number of events since the previous seal. */
   readonly count: number;
@@ -62,10 +60,8 @@ type SealRow = InferResult<typeof SEALS>[number];
 
 const PAGE = 500;
 
-/** Where the seals of one log are kept. Every method throws while the store is unavailable. */
 export type SealStore = Pick<ChainSeals, keyof ChainSeals>;
 
-/** The store of a log's seals, by the id of the log. */
 export type SealStores = (logId: string) => SealStore;
 
 export const sealsIn =
@@ -101,7 +97,6 @@ export class ChainSeals {
     };
   }
 
-  /** The newest seal of each of these chains, where there is one. */
   async newest(chains: readonly string[]): Promise<readonly StoredSeal[]> {
     const ofChain = SEALS.where('log_id', '=', this.logId)
       .where('chain', '=', sql<string>`wanted.name`)
@@ -116,7 +111,6 @@ export class ChainSeals {
     return rows.map(asSeal);
   }
 
-  /** All seals of a chain, from the first on. */
   async *all(chain: string): AsyncGenerator<StoredSeal, void, undefined> {
     for (let after = 0; ;) {
       const rows = await fetchRows(
@@ -148,7 +142,7 @@ export class ChainSeals {
     return { ids, positions, marks: digits.match(new RegExp(`.{${MARK_DIGITS}}`, 'g')) ?? [] };
   }
 
-  /** Whether the event was ever sealed in this chain. */
+  /** The event was sealed in this chain at some time. */
   async isSealed(chain: string, eventId: string): Promise<boolean> {
     const seal = await fetchRow(
       this.pool,
@@ -162,7 +156,7 @@ export class ChainSeals {
     return seal !== undefined;
   }
 
-  /** Whether there is an unacknowledged loss of the log's end. */
+  /** An unacknowledged loss of the log's end exists. */
   async isLossOpen(): Promise<boolean> {
     const open = tables
       .selectFrom('ledger.log_losses')
@@ -214,10 +208,7 @@ export class ChainSeals {
     return readLogSeal(this.pool, this.logId);
   }
 
-  /**
-   * Adds seals and moves the checkpoint, both or neither. False: the checkpoint has moved since it
-   * was read.
-   */
+  /** Adds seals and moves the checkpoint. False, and neither: it has moved since it was read. */
   add(
     before: ChainCheckpoint,
     after: LogSeal,
@@ -246,9 +237,7 @@ export class ChainSeals {
   }
 }
 
-/**
- * Moves the checkpoint, with the seal of the whole log. False: it is not at this version any more.
- */
+/** Moves the checkpoint, with the seal of the whole log. False: it has another version. */
 export async function moveCheckpoint(
   client: PoolClient,
   logId: string,

@@ -4,7 +4,7 @@ import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /**
- * Signs with Ed25519. The key is derived from the master key: all processes of an installation have
+ * Signs with Ed25519. The key derives from the master key: all processes of an installation have
  * it, access to the database does not reveal it, and no second file can be lost. Signatures are
  * deterministic.
  */
@@ -32,7 +32,6 @@ export class ChainSigner {
     return sign(null, Buffer.from(text), this.privateKey).toString('base64');
   }
 
-  /** Whether this installation signed the text. */
   isSigned(text: string, signature: string): boolean {
     return verify(null, Buffer.from(text), this.publicKeyObject, Buffer.from(signature, 'base64'));
   }

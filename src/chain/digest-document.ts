@@ -25,10 +25,7 @@ export const DIGEST_DOCUMENT = z.object({
 /** The state of a chain at some time, to be kept elsewhere. */
 export type DigestDocument = Readonly<z.output<typeof DIGEST_DOCUMENT>>;
 
-/**
- * The signed text of a digest document. Its first line separates it from other texts that the key
- * signs.
- */
+/** The signed text. Its first line separates it from other texts that the key signs. */
 export const digestText = ({
   log,
   tenant,
@@ -46,7 +43,7 @@ export const digestText = ({
 export const asDigestDocument = (value: unknown): DigestDocument | undefined =>
   DIGEST_DOCUMENT.safeParse(value).data;
 
-/** False: this installation did not sign it, or the document was changed. */
+/** False: not signed by this installation, or changed since. */
 export function isAuthentic(document: DigestDocument, signer: ChainSigner): boolean {
   const { signature, publicKey } = document;
   if (signature === undefined && publicKey === undefined) return true;

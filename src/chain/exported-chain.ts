@@ -55,7 +55,6 @@ export interface ChainOfExport {
   readonly logId: string;
 }
 
-/** Writes the lines. */
 export class ExportedChain {
   private link: ChainLink = CHAIN_START;
   private content = '';
@@ -90,7 +89,6 @@ export class ExportedChain {
     return lines;
   }
 
-  /** The last line. */
   end(): string {
     const { scope, logId, signer } = this.chain;
     const { events, digest, places } = this.link;
@@ -176,14 +174,13 @@ export function publicKeyIn(text: string): KeyObject | undefined {
   }
 }
 
-/** Recomputes the chain of an export. */
 class ExportCheck {
   link: ChainLink = CHAIN_START;
   events = 0;
   seals = 0;
   end: ExportEnd | undefined;
   private content = '';
-  /** Seals name the log that the end names. */
+  /** Seals are of the log that the end names. */
   private readonly unchecked: ChainSeal[] = [];
 
   constructor(private readonly key: KeyObject) {}

@@ -4,12 +4,8 @@ import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import { fetchRow, now, run, tables } from '../postgres/statements.js';
 import type { ChainSigner } from './chain-signer.js';
 
-/**
- * The state of the whole log behind one of its events: which events are in which places. The chains
- * cover their content.
- */
+/** The log after one of its events: which events are where. Chains cover their content. */
 export interface LogLink {
-  /** Number of events up to here. */
   readonly events: number;
   /** Of the last event; null: none. */
   readonly position: Position | null;
@@ -18,7 +14,6 @@ export interface LogLink {
   readonly digest: string;
 }
 
-/** A link that this installation signed. */
 export interface LogSeal extends LogLink {
   /** In base64. */
   readonly signature: string;
@@ -28,7 +23,7 @@ export interface LogSeal extends LogLink {
 export const LOG_START: LogLink = { events: 0, position: null, eventId: null, digest: '' };
 
 /**
- * The seal extended by one event: `digest = SHA-256( previous digest ‖ position ‖ " " ‖ id ‖ " " ‖
+ * The link after one more event: `digest = SHA-256( previous digest ‖ position ‖ " " ‖ id ‖ " " ‖
  * revision ‖ " " ‖ stream )`.
  */
 export function nextLogLink(
@@ -86,10 +81,7 @@ export async function writeLogSeal(
   );
 }
 
-/**
- * Begins the sealing of a log, once, when a database first meets the log, and never in the sealer:
- * otherwise a log whose seals were removed would be sealed as it is. Idempotent.
- */
+/** Only when a database first uses the log: a later start would hide removed seals. Idempotent. */
 export async function beginLogSeal(
   db: Pool | PoolClient,
   logId: string,
@@ -122,7 +114,5 @@ export type SealingStop =
   | 'removed'
   /** The seal of the log is missing, though the log has events. */
   | 'seal-removed'
-  /**
-   * The seal of the log was not signed here, or the sealer's checkpoint was moved back before it.
-   */
+  /** Not signed here, or the sealer's checkpoint was moved back before it. */
   | 'seal-signature';

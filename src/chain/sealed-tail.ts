@@ -9,11 +9,8 @@ interface SealedTail {
   readonly firstMissing: SeenEvent | undefined;
 }
 
-/**
- * Searches backwards from the newest sealed event, through the seals of all chains and of the log,
- * for one that is still at its place. A log that lost its end lost nothing before it.
- */
-export async function sealedTail(
+/** Searches all seals backwards: a log that lost its end lost nothing before this event. */
+export async function findSealedTail(
   log: EventLog,
   seals: SealStore,
   logSeal: LogSeal | undefined,

@@ -1,6 +1,6 @@
 import type { Core } from '../stores/core.js';
 import { firstLine } from '../foundation/describe-error.js';
-import { anyBelow, newId } from '../foundation/world.js';
+import { randomBelow, newId } from '../foundation/world.js';
 import { endOf, type Outcome } from '../operations/outcome.js';
 import { RecordedRuns, type NewRun, type RunEnd, type RunProgress } from '../runs/recorded-runs.js';
 
@@ -25,7 +25,7 @@ export async function asRun<T>(
   work: (note: NoteProgress) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
   // No process of a service: it is alive as long as it reports.
-  const runs = new RecordedRuns(pool, answerSealer, anyBelow(OWNERS) + 1);
+  const runs = new RecordedRuns(pool, answerSealer, randomBelow(OWNERS) + 1);
   const id = newId();
   const isRecorded = await runs.begin({ id, ...asked }).catch(() => false);
   let progress: RunProgress | null = null;

@@ -5,7 +5,7 @@ import { releaseOf } from '../stores/release.js';
 import { LogAheadOfClock } from '../event-log/clock.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { PostgresAnswerRows } from '../idempotency/answer-rows.js';
-import { KeptAnswers } from '../idempotency/kept-answers.js';
+import { StoredAnswers } from '../idempotency/stored-answers.js';
 import { CommandError } from './command-error.js';
 import type { KeyedBy } from '../operations/operator-keys.js';
 import type { Outcome } from '../operations/outcome.js';
@@ -29,7 +29,7 @@ export async function withOwnKeys<T>(
   await presence.start();
   try {
     const rows = new PostgresAnswerRows(core.pool, presence);
-    const answers = new KeptAnswers(rows, core.answerSealer, core.keys);
+    const answers = new StoredAnswers(rows, core.answerSealer, core.keys);
     return await work({ key, answers, onReplayed });
   } catch (error) {
     // The log stored nothing.

@@ -19,7 +19,7 @@ import type { ErasureProcess } from './processes/erasure-process.js';
 import type { HeldOutcome, ModerationProcess } from './processes/moderation-process.js';
 import type { Decide } from './outcome.js';
 import type { Streams } from './streams.js';
-import { nowIn, type TenantDirectory } from '../tenants/tenant-directory.js';
+import { ledgerTime, type TenantDirectory } from '../tenants/tenant-directory.js';
 
 type AcceptedOutcome = Extract<AccountOutcome, { kind: 'accepted' }>;
 
@@ -31,10 +31,6 @@ export interface AccountCommandsParts {
   readonly erasures: ErasureProcess;
 }
 
-/**
- * Executes every command on the accounts of a tenant: decides, fetches the needs of the decision,
- * and finishes a moderation that holds the account.
- */
 export class AccountCommands {
   private readonly names: KeyedNames;
 
@@ -49,7 +45,7 @@ export class AccountCommands {
     const stream = this.names.accountStream(meta.scope, account);
     const needs = new NeedResolver(sources, meta, account, keepsCode);
     const decideNow = this.decisionOf(envelope, needs);
-    // Again after a hold: before the commands that arrived while it waited.
+    // After a hold, before the commands that arrived during the wait.
     const attempt = async (goesFirst: boolean): Promise<AccountOutcome | HeldOutcome> => {
       for (;;) {
         const options = { goesFirst, type: command.type };
@@ -68,17 +64,14 @@ export class AccountCommands {
           : first;
       await needs.settle(outcome.kind === 'accepted' ? outcome.events : []);
     } catch (error) {
-      // Nothing was recorded. After an outage it may have been: reservations expire then.
+      // Nothing was recorded. After an outage that is unknown, and reservations expire.
       if (error instanceof TooBusy) await needs.settle([]);
       throw error;
     }
     return outcome.kind === 'accepted' ? this.followUp(meta, account, command, outcome) : outcome;
   }
 
-  /**
-   * Takes the time and the tenant in the command's turn: the programs of the decision, not those of
-   * the request's arrival.
-   */
+  /** Reads time and tenant in the command's turn, for the current programs. */
   private decisionOf(
     { meta, account, command }: AccountCommandEnvelope,
     needs: NeedResolver,
@@ -88,16 +81,13 @@ export class AccountCommands {
     return async (state) => {
       const tenant = await this.tenant(meta);
       return needs.decide((provided) => {
-        const now = nowIn(tenant, meta.scope.mode, this.parts.sources.clock());
+        const now = ledgerTime(tenant, meta.scope.mode, this.parts.sources.clock());
         return decide(state, command, { now, account, tenant, provided, commandId, ids });
       });
     };
   }
 
-  /**
-   * Carries out a requested erasure and lists the rewards that a bulk redemption took from, both
-   * before the answer.
-   */
+  /** Before the answer: carries out an erasure, and lists the rewards of a bulk redemption. */
   private async followUp(
     meta: CommandMeta,
     account: AccountRef,
@@ -115,15 +105,12 @@ export class AccountCommands {
       return { ...outcome, position: position ?? outcome.position };
     }
     const listed = this.listRedeemed(meta, account, outcome);
-    // The effect is recorded: a client that received an error would redeem a second time. A policy
-    // lists the rewards later.
+    // The effect is recorded: a client with an error would redeem again. A policy lists the rewards
+    // later.
     return type === 'ListRedeemedRewards' ? listed : listed.catch(() => outcome);
   }
 
-  /**
-   * Lists also what a crashed command left unlisted.
-   * @throws {EventLogUnavailable} {TooBusy}
-   */
+  /** Also lists what a crashed command left unlisted. @throws {EventLogUnavailable} {TooBusy} */
   private async listRedeemed(
     meta: CommandMeta,
     account: AccountRef,
@@ -164,10 +151,7 @@ export class AccountCommands {
     };
   }
 
-  /**
-   * A policy reacts to decisions under the test clock as the log has it: its command must not
-   * know less.
-   */
+  /** A policy's command must read the log: the policy reacted to the logged test clock. */
   private async tenant({
     scope: { tenant: alias, mode },
     actor,

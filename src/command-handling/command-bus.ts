@@ -35,10 +35,7 @@ export interface CommandBusParts extends HandlerParts {
   readonly accounts: AccountCommands;
 }
 
-/**
- * Nest's CommandBus with every handler on it, made without a Nest application: the service, the
- * command line and the benchmarks send their commands through the same one.
- */
+/** Nest's CommandBus with every handler, without a Nest application. */
 export function openCommandBus(parts: CommandBusParts): CommandBus {
   const handlers: readonly ICommandHandler[] = [
     handlerOf(AccountCommandEnvelope, (command) => parts.accounts.execute(command)),
@@ -55,13 +52,13 @@ export function openCommandBus(parts: CommandBusParts): CommandBus {
     handlerOf(RepeatErasureEnvelope, repeatErasure(parts)),
     handlerOf(ThemeCommandEnvelope, recordThemeChange(parts)),
   ];
-  // The bus asks for modules only for handlers made per request, of which there are none.
+  // The bus needs modules only for handlers made per request, of which there are none.
   const bus = new CommandBus(undefined as unknown as ConstructorParameters<typeof CommandBus>[0]);
   bus.register(handlers.map(registered));
   return bus;
 }
 
-/** A function as the bus takes it: the command of a handler is named at its class. */
+/** A function as the bus takes it: its class names the command. */
 function handlerOf<C extends ICommand>(
   command: new (...parts: never[]) => C,
   execute: (command: C) => Promise<unknown>,
@@ -75,10 +72,7 @@ function handlerOf<C extends ICommand>(
 
 type Registered = NonNullable<Parameters<CommandBus['register']>[0]>[number];
 
-/**
- * A handler as Nest's modules present it to the bus. Cast: its class has private members, and comes
- * with the part of Nest that stays at the edge.
- */
+/** A handler as Nest's modules present it; cast, since its class has private members. */
 const registered = (instance: ICommandHandler): Registered =>
   ({
     instance,

@@ -4,7 +4,7 @@ import { referralOf } from '../domain/account/referral/former-referrals.js';
 import { decide as decideAudit } from '../domain/audit/audit.decider.js';
 import { decide as decideCustomer } from '../domain/customer/customer.decider.js';
 import {
-  isFullAt,
+  isDayFull,
   isSeen,
   WAITS_MS,
   type CustomerState,
@@ -24,7 +24,7 @@ import {
   type ProposalsState,
 } from '../domain/proposal/proposal.decider.js';
 import { personal, type SubjectId } from '../domain/personal.js';
-import { ofMode } from '../domain/scope.js';
+import { scopeOfMode } from '../domain/scope.js';
 import { refused, type Refused } from '../domain/refusal.js';
 import { decide as decideVisits } from '../domain/share-link/share-link.decider.js';
 import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
@@ -62,7 +62,7 @@ import type { ErasureProcess } from './processes/erasure-process.js';
 import type {
   ModerationProcess,
   RequestedSides,
-  SidesAsked,
+  RequestedSideChanges,
 } from './processes/moderation-process.js';
 import { proposalDays } from './proposal-days.js';
 import type { Decide, Outcome } from './outcome.js';
@@ -70,7 +70,6 @@ import type { Streams } from './streams.js';
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
 import { isInUse } from '../domain/reservation/reservation.decider.js';
 
-/** What the handlers are made of. */
 export interface HandlerParts {
   readonly streams: Streams;
   readonly names: KeyedNames;
@@ -81,7 +80,7 @@ export interface HandlerParts {
   readonly announceTenant: (alias: string) => Promise<void>;
 }
 
-/** Only an account's commands are held, or in need. */
+/** Only commands of accounts end in a hold or in needs. */
 function settled<S, E>(
   outcome: Outcome<S, E>,
 ): Extract<Outcome<S, E>, { kind: 'accepted' }> | Refused {
@@ -90,7 +89,7 @@ function settled<S, E>(
   throw new Error('a command was neither accepted nor refused');
 }
 
-/** One handler for each command of commands.ts; AccountCommands is that of an account. */
+/** One handler per command of commands.ts, except AccountCommands. */
 
 export const countVisits =
   ({ streams, names }: HandlerParts) =>
@@ -101,23 +100,20 @@ export const countVisits =
     );
   };
 
-/**
- * A request names up to a hundred referrals; their accounts are loaded in parallel, up to this
- * many.
- */
+/** Accounts that are loaded in parallel for a request with up to a hundred referrals. */
 const LOADS_AT_ONCE = 16;
 
 export const moderate =
   ({ moderations, streams, names, tenants }: HandlerParts) =>
   async ({ meta, actions }: ModerationCommandEnvelope): Promise<ModerationOutcome> => {
-    // Before the referrals are looked up: those that the first attempt changed may be gone by now.
+    // Located before the look-up of referrals: those of the first attempt may be gone by now.
     const { moderationId, holds } = await moderations.locate(meta);
     if (holds === 'another-request')
       return { refused: 'IDEMPOTENCY_KEY_REUSED', reasons: [], position: null, replayed: false };
     if (holds === 'this-request') {
       const driven = await moderations.drive(meta.scope, moderationId, meta);
       if (driven !== 'absent') return { ...driven, replayed: true };
-      // The log lost the request meanwhile: it is a new one.
+      // The log lost the request: it is a new one.
     }
     const asked = [...requestedSides(actions)];
     const itemOf = async ([referralId, sides]: (typeof asked)[number]) => {
@@ -223,7 +219,7 @@ export const recordThemeChange =
   ({ streams, names }: HandlerParts) =>
   async ({ meta, event }: ThemeCommandEnvelope): Promise<Position> => {
     const day = new Date(event.at).toISOString().slice(0, 10);
-    const scope = ofMode(meta.scope);
+    const scope = scopeOfMode(meta.scope);
     const stream = names.themeStream(scope, day);
     const outcome = await streams.themes.handle(stream, { ...meta, scope }, (recorded) =>
       recordTheme(recorded, event),
@@ -295,14 +291,14 @@ export const recordProviderEvent =
         : names.customerStream(meta.scope, customer);
     const outcome = await streams.customers.handle(stream, meta, async (state) => {
       const at = timeNow();
-      isFull = isFullAt(state, at) && !isSeen(state, eventRef);
+      isFull = isDayFull(state, at) && !isSeen(state, eventRef);
       if (isFull) return { events: [] };
       return decideCustomer(state, {
         ...event,
         at,
         ...(aheadMs > 0 && { aheadMs }),
         eventRef,
-        // Of what has no effect the hash of its id is enough.
+        // An ignored event needs only the hash of its id.
         ...(event.fact.kind === 'IGNORED'
           ? { ids: { subject: newId(), value: null }, refs: null }
           : { ids: personal(await subjectOf(streams, stream, state), ids), refs }),
@@ -314,9 +310,8 @@ export const recordProviderEvent =
   };
 
 /**
- * A customer has one key as long as an account has it. Otherwise a key is used for the days that
- * events wait, so that it can end. After an erasure the customer, who may get another account,
- * has another one, too.
+ * The key of a customer's ids: one while an account has the customer, otherwise one for the days
+ * that events wait, so that it can end. After an erasure the customer gets another key.
  */
 async function subjectOf(
   { reservations }: Streams,
@@ -335,7 +330,7 @@ export const repeatErasure =
     erasures.repeat(erasure, customerStream, cause);
 
 function requestedSides(actions: ModerationCommandEnvelope['actions']): RequestedSides {
-  const asked = new Map<string, SidesAsked>();
+  const asked = new Map<string, RequestedSideChanges>();
   for (const { referralId, action, ...others } of actions) {
     const before = asked.get(referralId) ?? { referred: undefined, referrer: undefined };
     asked.set(referralId, { ...before, ...definedOf({ ...sidesOf(action), ...others }) });

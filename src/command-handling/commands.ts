@@ -4,7 +4,7 @@ import type { AccountState } from '../domain/account/account.state.js';
 import type { ReceiveProviderEvent } from '../domain/customer/customer.decider.js';
 import type { ProviderIds } from '../domain/customer/customer.state.js';
 import type { ExportCommand, ExportState } from '../domain/export/export.decider.js';
-import type { SeenSides } from '../domain/account/moderation/moderation-of-account.js';
+import type { ObservedSides } from '../domain/account/moderation/moderation-of-account.js';
 import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
 import type { RecordOperation } from '../domain/operation/operation.decider.js';
 import type { ChangePeriod } from '../domain/period/period.decider.js';
@@ -25,13 +25,13 @@ import type { Outcome } from './outcome.js';
 import type { ErasureCause, ListedErasure } from './processes/erasure-process.js';
 
 /**
- * Every change of a ledger is one of these commands, one class per kind of stream, sent through
- * Nest's CommandBus (command-bus.ts). The classes are Nest's by type alone: an operator's command
- * that changes nothing does not load the framework.
+ * Every change of a ledger is one of these commands, sent through Nest's CommandBus
+ * (command-bus.ts). They use Nest as a type only, so that read-only operator commands do not load
+ * it.
  */
 const CommandOf = Object as unknown as abstract new <R>() => Command<R>;
 
-/** The one door, for those who send commands. */
+/** Sends commands. */
 export interface Commands {
   execute<R>(command: Command<R>): Promise<R>;
 }
@@ -46,7 +46,7 @@ export class AccountCommandEnvelope extends CommandOf<AccountOutcome> {
     readonly meta: CommandMeta,
     readonly account: AccountRef,
     readonly command: AccountCommand,
-    /** Of an import: codes that are not generated, since later rows give them. */
+    /** Of an import: codes that are not generated, since later rows assign them. */
     readonly keepsCode?: (code: string) => boolean,
   ) {
     super();
@@ -69,21 +69,19 @@ export class CountVisitsEnvelope extends CommandOf<void> {
 export interface ModerationOutcome {
   /** The key was used for another request. */
   readonly refused?: Refusal;
-  /**
-   * Empty: done. Else one line per reason, each beginning with the referral's id; nothing changed.
-   */
+  /** Empty: done. Otherwise nothing changed; each line begins with a referral's id. */
   readonly reasons: readonly string[];
   readonly position: Position | null;
-  /** The same command had been given before; this is its outcome. */
+  /** The outcome of an earlier, equal command. */
   readonly replayed: boolean;
 }
 
 /** A decision on one referral. */
-export interface AskedModeration {
+export interface ModerationDecision {
   readonly referralId: string;
   readonly action: ModerationAction;
-  /** The sides that somebody decided on; undefined: the decision is right whatever they are. */
-  readonly seen?: SeenSides | undefined;
+  /** The sides that the operator saw; undefined: not compared. */
+  readonly seen?: ObservedSides | undefined;
   /** Of an operator. */
   readonly reason?: string | undefined;
 }
@@ -91,13 +89,13 @@ export interface AskedModeration {
 export class ModerationCommandEnvelope extends CommandOf<ModerationOutcome> {
   constructor(
     readonly meta: CommandMeta,
-    readonly actions: readonly AskedModeration[],
+    readonly actions: readonly ModerationDecision[],
   ) {
     super();
   }
 }
 
-/** A look at a person's data, put on record before the data are shown. */
+/** An access to a person's data, recorded before the data is shown. */
 export class AuditCommandEnvelope extends CommandOf<Position | null> {
   constructor(
     readonly meta: CommandMeta,
@@ -113,12 +111,12 @@ export type TenantOutcome =
       /** After the command. */
       readonly tenant: OpenTenant;
       readonly position: Position | null;
-      /** The same request had been given before. */
+      /** The outcome of an earlier, equal request. */
       readonly replayed: boolean;
     }
   | Refused;
 
-/** Makes or changes a tenant, or what belongs to one. */
+/** Creates or changes a tenant or its settings. */
 export class TenantCommandEnvelope extends CommandOf<TenantOutcome> {
   constructor(
     /** Its scope names the tenant. */
@@ -130,10 +128,7 @@ export class TenantCommandEnvelope extends CommandOf<TenantOutcome> {
   }
 }
 
-/**
- * Why a command must not be done, of the tenant that it would change; undefined: it may. Asked
- * again when others changed the tenant meanwhile.
- */
+/** Why the command is refused; undefined: it is not. Repeated after a concurrent change. */
 export type TenantCheck = (tenant: OpenTenant) => Promise<Refused | undefined>;
 
 export type PeriodOutcome = { readonly position: Position | null } | Refused;
@@ -152,7 +147,7 @@ export type ExportOutcome =
   | {
       readonly state: ExportState;
       readonly position: Position | null;
-      /** False: the stream had this outcome, or another one, before. */
+      /** False: the stream already had an outcome. */
       readonly changed: boolean;
       readonly replayed: boolean;
     }
@@ -164,14 +159,14 @@ export class ExportCommandEnvelope extends CommandOf<ExportOutcome> {
     readonly meta: CommandMeta,
     readonly exportId: string,
     readonly command: ExportCommand,
-    /** Called before a request is recorded: whether there is room for one more. */
+    /** Called before a request is recorded. False: no room for one more. */
     readonly reserve: () => Promise<boolean> = () => Promise.resolve(true),
   ) {
     super();
   }
 }
 
-/** Puts on record what an operator did or was shown; answers with the position of the record. */
+/** Records an operator's action or access; returns the position of the record. */
 export class OperationCommandEnvelope extends CommandOf<Position | null> {
   constructor(
     readonly meta: CommandMeta,
@@ -187,7 +182,7 @@ export type ProposalOutcome =
       /** `YYYY-MM-DD`, in UTC: names its stream. */
       readonly day: string;
       readonly position: Position | null;
-      /** The same request had been given before. */
+      /** The outcome of an earlier, equal request. */
       readonly replayed: boolean;
     }
   | Refused;
@@ -214,7 +209,7 @@ export class EndProposalEnvelope extends CommandOf<boolean> {
   }
 }
 
-/** Records a change of a theme, which is a row already; answers where it is recorded. */
+/** Records a change of a theme, already stored as a row; returns its position. */
 export class ThemeCommandEnvelope extends CommandOf<Position> {
   constructor(
     readonly meta: CommandMeta,
@@ -227,11 +222,11 @@ export class ThemeCommandEnvelope extends CommandOf<Position> {
 /** `full`: the customer has too many events of the day. */
 export type RecordedEvent = 'recorded' | 'repeated' | 'full';
 
-/** Records an event of a payment provider; answers whether it is new. */
+/** Records an event of a payment provider. */
 export class ProviderEventEnvelope extends CommandOf<RecordedEvent> {
   constructor(
     readonly meta: CommandMeta,
-    /** The provider's id; null: it is about no customer, or about nothing that is kept. */
+    /** The provider's id; null: an event without a customer or without kept data. */
     readonly customer: string | null,
     readonly eventId: string,
     readonly event: Omit<ReceiveProviderEvent, 'at' | 'eventRef' | 'ids' | 'refs'> & {

@@ -4,7 +4,7 @@ import { v5 } from 'uuid';
 const NAMESPACE = Buffer.from('6f1b0a3c5d2e4f7891a2b3c4d5e6f708', 'hex');
 
 /**
- * A UUID (version 5) that is the same for the same cause and step: a repeated command makes the
+ * A UUID (version 5) that is equal for equal cause and step, so that a repeated command makes the
  * same events. From bytes: the library throws on text that is not well-formed.
  */
 export const deterministicId = (cause: string, step: string | number): string =>

@@ -13,14 +13,10 @@ import {
   type StoredBytes,
 } from './stream-cache.js';
 
-/** How the events of a stream become its state. */
 export interface Folding<S, E extends DomainEvent> {
   readonly initialState: S;
   readonly evolve: (state: S, event: E) => S;
-  /**
-   * The estimated memory of a state whose events replace each other. Undefined: every event adds
-   * its own.
-   */
+  /** Memory of a state whose events replace each other. Undefined: events add up. */
   readonly heapOf?: (state: S) => number;
 }
 
@@ -36,7 +32,7 @@ export function emptyStream<S, E extends DomainEvent>({ initialState }: Folding<
   };
 }
 
-/** The estimated memory of a stream in this state, after these events. */
+/** Estimated memory of a stream in this state, after these events. */
 const heapAfter = <S, E extends DomainEvent>(
   { heapOf }: Folding<S, E>,
   { bytes, handled }: Folded<S>,
@@ -47,10 +43,7 @@ const heapAfter = <S, E extends DomainEvent>(
     ? bytes + bytesOf(events)
     : HEAP_PER_STREAM + heapOf(state) + HEAP_PER_HANDLED * handled.size;
 
-/**
- * @throws {UnreadableEvent} for an event without members that its version has: its stored bytes are
- * damaged.
- */
+/** @throws {UnreadableEvent} for damaged bytes: members of the event's version are missing. */
 export function fold<S, E extends DomainEvent>(
   folding: Folding<S, E>,
   folded: Folded<S>,
@@ -82,7 +75,7 @@ export function fold<S, E extends DomainEvent>(
   };
 }
 
-/** A command's events, as they were appended. */
+/** A command's events, as appended. */
 export interface Appended<E> {
   readonly meta: CommandMeta;
   readonly events: readonly E[];

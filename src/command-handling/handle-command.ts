@@ -18,30 +18,25 @@ import { emptyStream, fold, foldAppended, type Folding } from './fold-stream.js'
 import type { EarlierCommand } from './handled-commands.js';
 import { envelopeOf, outcomeWithoutEvents, type Decide, type Outcome } from './outcome.js';
 import { replay } from './replay.js';
-import { streamEndOf, RememberedStreams, StreamCache, type Folded } from './stream-cache.js';
+import { streamEndOf, CachedStreams, StreamCache, type Folded } from './stream-cache.js';
 import { StreamQueues, TooBusy } from './stream-queues.js';
 
 export interface StreamKind<S, E extends DomainEvent> extends Folding<S, E> {
-  /** The people whose plain values the state contains; undefined: none. */
+  /** The people whose plain values the state contains. */
   readonly subjectsOf?: (state: S) => Iterable<SubjectId>;
 }
 
-/** What decisions need of the log. */
 export type DecidedLog = Pick<EventLog, 'append' | 'readStream' | 'epoch' | 'onWentBack'>;
 
 export interface HandleOptions {
-  /**
-   * Before the commands that wait for their first turn: it releases a hold that they would meet, or
-   * has waited for one.
-   */
+  /** Takes precedence over waiting commands: it releases a hold, or has waited for one. */
   readonly goesFirst?: boolean;
   /** Of the command, for its span, e.g. `RedeemCredit`. */
   readonly type?: string;
 }
 
-// Commands of this process queue per stream, so a conflict means another process. That process has
-// its own queue and appends without reading first, so it often wins: with 64 commands queued there,
-// 16 tries were too few for some. A try takes milliseconds.
+// Commands of one process queue per stream, so a conflict means another process. With 64 commands
+// queued there, 16 tries were too few for some. A try takes milliseconds.
 const TRIES_MAX = 256;
 const TOO_LARGE = {
   kind: 'refused',
@@ -58,17 +53,17 @@ export class CommandHandling<S, E extends DomainEvent> {
     private readonly log: DecidedLog,
     private readonly codec: EventCodec,
     private readonly folding: StreamKind<S, E>,
-    remembered = new RememberedStreams(),
+    remembered = new CachedStreams(),
   ) {
     this.cache = new StreamCache(remembered, folding.subjectsOf);
-    // The cached states may rest on events that the log has lost.
+    // The cached states may contain events that the log has lost.
     log.onWentBack(() => this.cache.forgetSubjects());
   }
 
   /**
-   * Decides on the stream and appends the events. `decide` may be called several times, each time
-   * with a newer state. The append proves that an accepted decision rests on the newest state; a
-   * decision without events on a cached state is made again on the newest.
+   * Decides on the stream and appends the events; a newer state repeats `decide`. The append proves
+   * that an accepted decision used the newest state; a decision without events on a cached state is
+   * repeated on the newest.
    * @throws {TooBusy} {EventLogUnavailable}: the same command may be sent again.
    */
   async handle(
@@ -125,10 +120,7 @@ export class CommandHandling<S, E extends DomainEvent> {
     }
   }
 
-  /**
-   * Event ids contain a random part, so that the log never takes another decision's append for a
-   * repetition of this one.
-   */
+  /** A random part of event ids distinguishes decisions from repetitions. */
   private encode(
     stream: string,
     meta: CommandMeta,
@@ -139,12 +131,11 @@ export class CommandHandling<S, E extends DomainEvent> {
     return this.codec.encode(events, envelopeOf(meta), eventIds);
   }
 
-  /** Evicts one stream from the cache. */
   forget(stream: string): void {
     this.cache.forget(stream);
   }
 
-  /** Evicts the streams that contain plain values of these people; undefined: all streams. */
+  /** Evicts the streams with plain values of these people; undefined: all streams. */
   forgetSubjects(subjects?: ReadonlySet<SubjectId>): void {
     this.cache.forgetSubjects(subjects);
   }
@@ -179,10 +170,7 @@ export class CommandHandling<S, E extends DomainEvent> {
     return folded;
   }
 
-  /**
-   * The recorded outcome of an earlier attempt. Undefined when the log has just lost it: the
-   * command is then decided again.
-   */
+  /** The outcome of an earlier attempt. Undefined: the log lost it, so it is decided again. */
   private async recorded(
     stream: string,
     earlier: NonNullable<EarlierCommand>,

@@ -3,10 +3,10 @@ import { isRepeatable } from '../event-log/envelope.js';
 import { timeNow } from '../foundation/world.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long an effect answers for its idempotency key, counted from its recording time. */
+/** How long an effect answers for its idempotency key, from its recording on. */
 export const REPLAYED_MS = 7 * DAY_MS;
-/** A margin for differences between the clocks of the log and of the processes. */
-const REMEMBERED_MS = 8 * DAY_MS;
+/** A margin for differences between clocks. */
+const KEPT_MS = 8 * DAY_MS;
 
 /** A repeatable command and the revision of its newest event. */
 export interface HandledCommand {
@@ -21,10 +21,9 @@ export interface HandledCommand {
 export type EarlierCommand = HandledCommand | 'another-request' | undefined;
 
 /**
- * The repeatable commands that took effect on a stream: keyed requests, and commands of policies. A
- * command is found by its id; a keyed request also by its key, since the kept answer with its
- * command id may be gone. After `REPLAYED_MS` the key is free: the next request with it is decided
- * anew, under another command id.
+ * The repeatable commands that took effect on a stream: keyed requests, and commands of policies.
+ * Found by id; keyed requests also by key, since the stored answer with the command id may be gone.
+ * After `REPLAYED_MS` the key is free for another request.
  */
 export class HandledCommands {
   /** Oldest first. */
@@ -44,10 +43,10 @@ export class HandledCommands {
     const command: HandledCommand = { commandId, idempotency, ...recorded };
     this.byCommand.set(commandId, command);
     if (idempotency) this.byKey.set(idempotency.key, command);
-    // An entry of a clock that was ahead must not end what is remembered of the others.
+    // An entry of a clock that was ahead must not end the others.
     const now = Math.min(recorded.recordedAt, timeNow());
     for (const old of this.byCommand.values()) {
-      if (old.recordedAt > now - REMEMBERED_MS) break;
+      if (old.recordedAt > now - KEPT_MS) break;
       this.byCommand.delete(old.commandId);
       if (old.idempotency && this.byKey.get(old.idempotency.key)?.commandId === old.commandId)
         this.byKey.delete(old.idempotency.key);

@@ -28,7 +28,7 @@ export interface CommandHandlingParts {
   readonly names: KeyedNames;
   readonly keys: SubjectKeys;
   readonly streams: Streams;
-  /** Notifies every process, this one included, which people's values to evict. */
+  /** Notifies every process, this one included, to evict these people's values. */
   readonly announceErasure: AnnounceErasure;
   /** Default: there are no files. */
   readonly forgetInFiles?: ForgetInFiles;
@@ -37,7 +37,6 @@ export interface CommandHandlingParts {
   readonly clock?: () => number;
 }
 
-/** The parts behind the command bus. */
 export interface CommandHandlingCore extends CommandBusParts {
   readonly owners: CodeOwners;
   readonly tenants: TenantDirectory;

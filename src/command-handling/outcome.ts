@@ -5,7 +5,6 @@ import type { CommandMeta, Envelope } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import type { Folded } from './stream-cache.js';
 
-/** What became of a command. */
 export type Outcome<S, E> =
   | {
       readonly kind: 'accepted';
@@ -16,7 +15,7 @@ export type Outcome<S, E> =
       /** Right after `events`. */
       readonly state: S;
       readonly position: Position | null;
-      /** The events were recorded by an earlier attempt of the same command. */
+      /** An earlier attempt of the same command recorded the events. */
       readonly replayed: boolean;
     }
   | {

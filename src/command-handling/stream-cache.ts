@@ -20,33 +20,27 @@ export interface Folded<S> {
 }
 
 /**
- * Upper bound of a cached stream's memory per stored byte of its events, metadata included.
- * Measured over accounts of many shapes: sealed texts and metadata, the longest parts in the log,
- * take least in a state.
+ * Upper bound of a cached stream's memory per stored byte, metadata included. Measured over
+ * accounts of many shapes: sealed texts and metadata, most of the log, take least in a state.
  */
 export const HEAP_PER_STORED_BYTE = 2;
-/** Of a command that may be repeated: two entries, its ids and its fingerprint. */
+/** Of a repeatable command: two entries, its ids and its fingerprint. */
 export const HEAP_PER_HANDLED = 1024;
 /** Of an empty stream: its entry, its name, its state. */
 export const HEAP_PER_STREAM = 4 * 1024;
 
-/**
- * Of the data of these types only so much stays in a state: a user's events are kept up to a bound
- * (src/domain/account/users/events-seen.ts). They would push the accounts of others out of the
- * cache.
- */
+/** Bytes that a state keeps of these types (src/domain/account/users/events-seen.ts). */
 const DATA_KEPT_MAX: Readonly<Record<string, number>> = {
   UserEventReceived: 1024,
 };
 
-/** An event as it is stored. */
 export interface StoredBytes {
   readonly type?: string;
   readonly data: string;
   readonly metadata: string;
 }
 
-/** The estimated memory that these events add. */
+/** Estimated memory that these events add. */
 export const bytesOf = (events: readonly StoredBytes[]): number =>
   HEAP_PER_STORED_BYTE *
   events.reduce(
@@ -56,18 +50,18 @@ export const bytesOf = (events: readonly StoredBytes[]): number =>
   );
 
 /** The default limit for all kinds of streams together. */
-const REMEMBERED_BYTES = 512 * 1024 * 1024;
+const CACHE_BYTES = 512 * 1024 * 1024;
 
-interface Remembered {
+interface CacheEntry {
   /** The cache of its kind. */
   readonly of: object;
   readonly folded: Folded<unknown>;
 }
 
-/** The cache of streams of every kind. A full cache evicts the least recently used stream. */
-export class RememberedStreams extends LRUCache<string, Remembered> {
+/** The cache of streams of every kind, with the least recently used evicted first. */
+export class CachedStreams extends LRUCache<string, CacheEntry> {
   /** @param bytesMax a larger stream is not cached. */
-  constructor(bytesMax = REMEMBERED_BYTES) {
+  constructor(bytesMax = CACHE_BYTES) {
     super({
       maxSize: bytesMax,
       maxEntrySize: bytesMax,
@@ -75,7 +69,6 @@ export class RememberedStreams extends LRUCache<string, Remembered> {
     });
   }
 
-  /** The estimated memory in use. */
   get bytes(): number {
     return this.calculatedSize;
   }
@@ -94,11 +87,11 @@ export class StreamCache<S> {
   private evictionCount = 0;
 
   /**
-   * @param remembered shared with other kinds; names of streams are unique over all of them.
-   * @param subjectsOf the people whose plain values a state contains; undefined: none.
+   * @param remembered shared with other kinds; stream names are unique over all of them.
+   * @param subjectsOf the people whose plain values a state contains.
    */
   constructor(
-    private readonly remembered: RememberedStreams,
+    private readonly remembered: CachedStreams,
     private readonly subjectsOf?: (state: S) => Iterable<SubjectId>,
   ) {}
 
@@ -124,12 +117,11 @@ export class StreamCache<S> {
     return folded;
   }
 
-  /** Evicts one stream. */
   forget(stream: string): void {
     this.remembered.delete(stream);
   }
 
-  /** Evicts the streams that contain plain values of these people; undefined: all streams. */
+  /** Evicts the streams with plain values of these people; undefined: all streams. */
   forgetSubjects(subjects?: ReadonlySet<SubjectId>): void {
     this.evictionCount++;
     const { remembered, subjectsOf } = this;

@@ -3,12 +3,12 @@ import { elapsed } from '../foundation/world.js';
 import { isUnavailable } from '../postgres/database.js';
 
 const WAITING_PER_STREAM_MAX = 1_000;
-/** A store that fails a command after this time fails those that waited for it, too. */
+/** A slower failure of a command also fails the commands that waited for it. */
 const SLOW_FAILURE_MS = 1_000;
 
-/** The right to write to a stream. `end` passes it on: called in a `finally`. */
+/** The right to write to a stream. `end`, called in a `finally`, passes it on. */
 export interface Turn {
-  /** When a store took long to fail, fails those that wait, too: each would wait as long. */
+  /** After a slow failure of the store, fails the waiting commands: each would wait as long. */
   failed(error: unknown): void;
   end(): void;
 }
@@ -23,10 +23,7 @@ interface Queue {
   readonly others: Waiting[];
 }
 
-/**
- * The commands of this process take turns at a stream, in order of arrival; different streams run
- * in parallel.
- */
+/** Queues this process's commands per stream, in order of arrival; streams run in parallel. */
 export class StreamQueues {
   private readonly queues = new Map<string, Queue>();
 

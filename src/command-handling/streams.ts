@@ -17,7 +17,7 @@ import * as tenant from '../domain/tenant/tenant.decider.js';
 import * as theme from '../domain/theme/theme.decider.js';
 import type { EventCodec } from '../event-log/codec.js';
 import { CommandHandling, type DecidedLog, type StreamKind } from './handle-command.js';
-import { HEAP_PER_STORED_BYTE, RememberedStreams } from './stream-cache.js';
+import { HEAP_PER_STORED_BYTE, CachedStreams } from './stream-cache.js';
 
 function* subjectsOfAccount(state: account.AccountState): Iterable<SubjectId> {
   if (state.status === 'absent') return;
@@ -43,20 +43,20 @@ function* subjectsOfModeration(state: moderation.ModerationState): Iterable<Subj
     if (reason) for (const { subject } of Object.values(reason)) yield subject;
 }
 
-/** Endpoints come and go as often as a client likes, and at most 100 of them are there. */
+/** Endpoints are replaced as often as a client likes, and number at most 100. */
 const heapOfTenant = (state: tenant.TenantState): number =>
   HEAP_PER_STORED_BYTE * JSON.stringify(state).length;
 
-/** Facts of a customer are compacted, and its hashes forgotten after some days. */
+/** Facts of a customer are compacted, and its hashes dropped after some days. */
 function heapOfCustomer({ seen, facts }: customer.CustomerState): number {
   return HEAP_PER_SEEN * seen.reduce((sum, { size }) => sum + size, 0) + HEAP_PER_FACT * facts.size;
 }
 
-/** Upper bounds: a customer with 100 000 events of one day takes 21 MB. */
+/** Upper bounds: a customer with 100,000 events of one day takes 21 MB. */
 const HEAP_PER_SEEN = 256;
 const HEAP_PER_FACT = 1024;
 
-/** Of streams that only record: no decision rests on an earlier event. */
+/** Of streams that only record: no decision needs an earlier event. */
 const unfolded = <E extends DomainEvent>(): StreamKind<null, E> => ({
   initialState: null,
   evolve: () => null,
@@ -66,11 +66,7 @@ const unfolded = <E extends DomainEvent>(): StreamKind<null, E> => ({
 export type Streams = ReturnType<typeof openStreams>;
 
 /** @param remembered shared by the streams of all kinds. */
-export function openStreams(
-  log: DecidedLog,
-  codec: EventCodec,
-  remembered = new RememberedStreams(),
-) {
+export function openStreams(log: DecidedLog, codec: EventCodec, remembered = new CachedStreams()) {
   const of = <S, E extends DomainEvent>(kind: StreamKind<S, E>): CommandHandling<S, E> =>
     new CommandHandling(log, codec, kind, remembered);
   return {
@@ -99,10 +95,7 @@ export function openStreams(
   };
 }
 
-/**
- * Evicts the cached streams that contain plain values of these people; undefined: all that may
- * contain any.
- */
+/** Evicts streams with plain values of these people; undefined: all that may have any. */
 export function forgetSubjects(
   streams: Pick<Streams, 'accounts' | 'reservations' | 'proposals' | 'customers' | 'moderations'>,
   subjects?: readonly SubjectId[],

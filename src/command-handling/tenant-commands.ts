@@ -34,7 +34,6 @@ export interface NewTenant {
   readonly program: ProgramDocument;
 }
 
-/** Plain secrets by mode. */
 type IssuedSecrets = Readonly<Partial<Record<Mode, string>>>;
 interface Issued {
   readonly mode: Mode;
@@ -87,10 +86,7 @@ export class TenantCommands {
     };
   }
 
-  /**
-   * Issues new keys for the modes and returns them by mode. The old keys stay valid for the grace
-   * period.
-   */
+  /** Issues a new key per mode. The old keys stay valid for the grace period. */
   rotateKeys(
     alias: string,
     modes: readonly Mode[],

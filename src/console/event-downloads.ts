@@ -47,7 +47,7 @@ export class EventDownloads {
     };
     const onPage = (): Promise<void> => {
       departure.throwIfAborted();
-      return way.rest();
+      return way.pause();
     };
     const sends = async (core: Core): Promise<Done<Exported | { readonly digest: string }>> => {
       const { chain: isChained = false, ...span } = asked;

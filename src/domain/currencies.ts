@@ -1,7 +1,4 @@
-/**
- * The currencies of ISO 4217: the current list, and the codes that it listed before. Amounts in the
- * log stay readable when a currency ends, so none is ever removed here.
- */
+/** ISO 4217, former codes included: the log may have amounts in them. */
 const CURRENT = `
   AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN
   BZD CAD CDF CHE CHF CHW CLF CLP CNY COP COU CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD
@@ -26,7 +23,7 @@ const KNOWN: ReadonlySet<string> = new Set(CURRENCIES);
 /** Upper case only. */
 export const isCurrency = (code: string): boolean => KNOWN.has(code);
 
-/** Currencies whose minor unit is not a hundredth, by its digits. */
+/** Digits of the minor unit other than two. */
 const DIGITS: ReadonlyMap<string, number> = new Map([
   ...digits(0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'),
   ...digits(3, 'BHD IQD JOD KWD LYD OMR TND'),

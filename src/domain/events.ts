@@ -14,7 +14,6 @@ import type { ThemeEvent } from './theme/theme.decider.js';
 import type { TenantRegisterEvent } from './tenant/tenant-register.decider.js';
 import type { TenantEvent } from './tenant/tenant.decider.js';
 
-/** Every event of the log. */
 export type DomainEvent =
   | AccountEvent
   | ReservationEvent

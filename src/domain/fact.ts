@@ -4,8 +4,8 @@ export type Fact<T extends string, D = unknown> = {
   readonly at: number;
 } & Readonly<D>;
 
-/** A command, which is decided at the time `now`. */
-export type Ask<T extends string, D = unknown> = {
+/** A command, decided at the time `now`. */
+export type Command<T extends string, D = unknown> = {
   readonly type: T;
   readonly now: number;
 } & Readonly<D>;

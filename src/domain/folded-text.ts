@@ -1,7 +1,4 @@
-/**
- * A text as it is compared with others: Unicode NFC, without case. The capital and the dotless I of
- * Turkish are an `i`, a sharp s is `ss`, a sigma is the same at the end of a word.
- */
+/** For comparisons: NFC without case; Turkish İ and ı are `i`, ß is `ss`. */
 export const foldedText = (text: string): string =>
   text
     .normalize('NFC')

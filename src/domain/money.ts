@@ -1,10 +1,10 @@
-/** Amounts of a currency: 1250 with 2 digits is 12.50. */
+/** 1250 with 2 digits is 12.50. */
 export interface MoneyFormat {
   readonly currency: string;
   readonly digits: number;
 }
 
-/** Writes integers in a unit for people: `$12.50`. Exact for every integer. */
+/** For people: `$12.50`. Exact for every integer. */
 export function moneyText(
   { currency, digits }: MoneyFormat,
   locale = 'en-US',

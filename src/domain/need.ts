@@ -8,10 +8,7 @@ import type { EventCondition, PromisedTank, SideStatus } from './program.js';
 import type { Refusal } from './refusal.js';
 import type { AccountRef } from './scope.js';
 
-/**
- * Facts of other streams that a decision turns out to need. They are fetched, and the command is
- * decided again: a decider cannot read, and only the decision knows what it needs.
- */
+/** Fetched before the command is decided again: a decider cannot read. */
 export type Need =
   | NeededTankCode
   | NeededAnnouncement
@@ -21,7 +18,7 @@ export type Need =
   | NeededRewardNaming
   | Lookup;
 
-/** Needs that are only read: fetching them changes nothing. */
+/** Needs without an effect on streams. */
 export type Lookup =
   | NeededCodeOwner
   | NeededReferrer
@@ -30,7 +27,7 @@ export type Lookup =
   | NeededCustomer
   | NeededImportedReferrer;
 
-/** A code of a pool for the reward that is about to be granted. */
+/** A code of a pool for the reward to be granted. */
 export interface NeededTankCode {
   readonly kind: 'tank-code';
   readonly rewardId: string;
@@ -40,21 +37,18 @@ export interface NeededTankCode {
   readonly value: PromisedTank;
   /** As for a reservation. */
   readonly lapses: number;
-  /** Of an import: this code. Absent: one of the rule's pool. */
+  /** The code of an imported reward. Absent: any of the rule's pool. */
   readonly given?: string;
 }
 
-/**
- * The referrer's account must record the referral that is about to start, and returns its recent
- * ones.
- */
+/** The referrer's account records the referral before its start, and provides recent ones. */
 export interface NeededAnnouncement {
   readonly kind: 'announcement';
   readonly referralId: string;
   readonly referrer: Party;
 }
 
-/** A code or a payment provider id must be reserved before the account records it. */
+/** A code or payment provider id must be reserved before the account records it. */
 export interface NeededReservation {
   readonly kind: 'reservation';
   readonly what:
@@ -72,17 +66,11 @@ export interface NeededReservation {
         readonly programId: string;
       }
     | { readonly kind: 'payment-provider-id'; readonly id: string; readonly subject: SubjectId };
-  /**
-   * How often reservations of the account have lapsed: one made before the newest lapse is not
-   * valid.
-   */
+  /** Lapses of the account's reservations; those before the newest lapse are invalid. */
   readonly lapses: number;
 }
 
-/**
- * The customer's stream must record that what it holds was this account's, before the account is
- * deleted. Provides nothing: the customer is looked up again.
- */
+/** The customer's stream must record the end of this account before the deletion. */
 export interface NeededRelease {
   readonly kind: 'customer-release';
   /** The provider's id. */
@@ -98,7 +86,7 @@ export interface NeededImportedRow {
   readonly lapses: number;
 }
 
-/** It must be known which side of which referral a reward of another row belongs to. */
+/** The referral side that a reward of another row belongs to. */
 export interface NeededRewardNaming {
   readonly kind: 'reward-naming';
   /** Of the reward's row. */
@@ -114,7 +102,7 @@ export interface NeededImportedReferrer {
   readonly userId: string;
 }
 
-/** The owner of the first of these codes, in order, that has one. */
+/** The owner of the first of these codes that has one. */
 export interface NeededCodeOwner {
   readonly kind: 'code-owner';
   readonly codes: readonly string[];
@@ -129,27 +117,26 @@ export interface NeededReferrer {
 /** A name for a new person or account. */
 export interface NeededSubject {
   readonly kind: 'subject';
-  /** The same for all commands that create the same person or account. */
+  /** Equal for commands that create the same person or account. */
   readonly cause: string;
-  /** Names before this one, in the order of the cause, are used. */
+  /** Names before this number, in the order of the cause, are used. */
   readonly from: number;
 }
 
-/** The numbers that these conditions name, of all recorded events of a person of this account. */
+/** The numbers that these conditions name, of all recorded events of a person. */
 export interface NeededEarlierEvents {
   readonly kind: 'earlier-events';
   readonly person: PersonId;
   readonly conditions: readonly EventCondition[];
 }
 
-/** What the payment provider told about a customer. */
+/** The recorded facts of a payment provider's customer. */
 export interface NeededCustomer {
   readonly kind: 'customer';
   /** The provider's id. */
   readonly id: string;
 }
 
-/** The needs that were fetched. */
 export interface Provided {
   /** By reward. */
   readonly tankCodes: Readonly<Record<string, ProvidedTankCode>>;
@@ -159,17 +146,16 @@ export interface Provided {
   readonly reservations: Readonly<Record<string, Reservation>>;
   /** By `codesKey`. */
   readonly codeOwners: Readonly<Record<string, ProvidedCodeOwner>>;
-  /** By person; null: the person is gone. */
+  /** By person; null: forgotten. */
   readonly referrers: Readonly<Record<PersonId, Referrer | null>>;
   /** By cause. */
   readonly subjects: Readonly<Record<string, ProvidedSubject>>;
-  /** By person. */
   readonly earlierEvents: Readonly<Record<PersonId, NamedNumbers>>;
   /** By the provider's id. */
   readonly customers: Readonly<Record<string, CustomerState>>;
   /** By the row's digest. */
   readonly importedRows: Readonly<Record<string, PlacedRow>>;
-  /** By the digest of the reward's row; null: it has not been imported. */
+  /** By the digest of the reward's row; null: not imported. */
   readonly namedRewards: Readonly<Record<string, PlacedReward | null>>;
   /** By `codesKey` of account and user id; null: no such user. */
   readonly importedReferrers: Readonly<Record<string, ImportedReferrer | null>>;
@@ -180,7 +166,7 @@ export interface PlacedRow {
   readonly account: AccountRef;
   /** As another account recorded it; null: no other account has. */
   readonly entry: ImportedEntry | null;
-  /** Of a reward: the sides that recorded referrals name it for. */
+  /** Of a reward: the referral sides that name it. */
   readonly sides: readonly RecordedSide[];
   /** The account's lapses at the time of the need. */
   readonly lapses: number;
@@ -201,9 +187,9 @@ export interface RecordedSide {
 
 /** The referrer's account right after the announcement. */
 export interface ProvidedAnnouncement {
-  /** Its announcements, oldest first, this referral included. */
+  /** Oldest first, this referral included. */
   readonly announced: Announced;
-  /** Its own referrer; null: it is not referred. */
+  /** The account's own referrer; null: not referred. */
   readonly referredBy: Party | null;
 }
 
@@ -243,16 +229,14 @@ export const NOTHING_PROVIDED: Provided = {
   importedReferrers: {},
 };
 
-/** The command cannot be decided before these are fetched. */
+/** The command can be decided once these are fetched. */
 export interface InNeed {
   readonly needs: readonly Need[];
 }
 
 export const codesKey = (codes: readonly string[]): string => JSON.stringify(codes);
 
-/**
- * Without the name that a generated code is made from: a changed name does not need another code.
- */
+/** Omits the name that a generated code is made from: a changed name needs no other code. */
 export function reservationKey({ what, lapses }: NeededReservation): string {
   switch (what.kind) {
     case 'code':

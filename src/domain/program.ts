@@ -1,12 +1,7 @@
-/**
- * A program as the deciders see it: what is paid, to whom, when. Parsed from a program file; the
- * terms of a version never change.
- */
-
 export type RewardType = 'CREDIT' | 'PCT_DISCOUNT' | 'FUELTANK';
 export const REWARD_TYPES: readonly RewardType[] = ['CREDIT', 'PCT_DISCOUNT', 'FUELTANK'];
 
-/** The value of a reward; one variant per type. Amounts are integers, up to 2^53-1. */
+/** One variant per type. Amounts are integers up to 2^53-1. */
 export type RewardValue =
   | {
       readonly type: 'CREDIT';
@@ -29,14 +24,11 @@ export type RewardValue =
 
 type TankValue = Extract<RewardValue, { type: 'FUELTANK' }>;
 
-/**
- * The reward that a program promises: a tank code is taken from the pool only when it is handed
- * out.
- */
+/** A promised reward: a tank code is taken from the pool only when it is handed out. */
 export type PromisedValue = Exclude<RewardValue, TankValue> | PromisedTank;
 export type PromisedTank = Omit<TankValue, 'fuelTankCode'>;
 
-/** How many rewards of one rule an account may be granted; null: unlimited. Days are in UTC. */
+/** Rewards of one rule per account; null: unlimited. Days are in UTC. */
 export interface RewardLimit {
   readonly total: number | null;
   readonly perDay: number | null;
@@ -48,18 +40,18 @@ export interface GrantTerms {
   readonly name: string | null;
   readonly description: string | null;
   readonly cancellable: boolean;
-  /** Days until it expires, counted from when it became available; null: never. */
+  /** Days from availability to expiry; null: never. */
   readonly validDays: number | null;
   /** Days from earning until it becomes available. */
   readonly delayDays: number;
   readonly limit: RewardLimit | null;
   /** Credit only: it is redeemed in full when it becomes available. */
   readonly redeemsAutomatically: boolean;
-  /** The payment provider pays it, on the bill. Absent: it stays in the ledger. */
+  /** Absent: it stays in the ledger. */
   readonly payTo?: PayTo;
 }
 
-/** Who pays a reward, other than the ledger. */
+/** Pays a reward outside the ledger, on the bill. */
 export type PayTo = 'provider';
 
 /** Terms of the reward of one side of a referral. */
@@ -69,41 +61,36 @@ export interface RewardTerms extends GrantTerms {
 
 export type SideStatus = 'PENDING' | 'APPROVED' | 'DENIED';
 
-/** The condition on user events. */
 export interface EventCondition {
   readonly key: string;
-  /** Only the first matching event of the user, `minimum` included. */
+  /** Only the user's first matching event, `minimum` included. */
   readonly firstTimeOnly: boolean;
   /** The field must be a number of at least the value. */
   readonly minimum: { readonly field: string; readonly value: number } | null;
-  /** Absent: nothing takes back what it earned. */
+  /** Absent: nothing takes back the earning. */
   readonly refund?: EventRefund;
 }
 
-/**
- * The event that takes back what an earlier one of the user earned: its key, and the field that has
- * the same value in both.
- */
+/** The refunding event's key, and the field with the same value in both events. */
 export interface EventRefund {
   readonly key: string;
   readonly field: string;
 }
 
-/** The conversion condition of a referral. */
 export type Conversion = { readonly on: 'PAID' } | ({ readonly on: 'EVENT' } & EventCondition);
 
-/** A reward for an event of a user: to that user, or to the referrer. */
+/** A reward for a user's event, to that user or to the referrer. */
 export interface EventReward extends EventCondition {
-  /** Names the rule within its program, independent of its place in the file. */
+  /** Unique in its program, independent of its place in the file. */
   readonly rule: string;
   readonly to: 'USER' | 'REFERRER';
   readonly terms: GrantTerms;
 }
 
-/** The rules for the two sides of a referral, as events name them. */
+/** Names of the two sides' rules in events. */
 export const REFERRED_RULE = 'referredReward';
 export const REFERRER_RULE = 'referrerReward';
-/** The conversion by an event, where an event names the rule by which another one earned. */
+/** Name of the conversion by an event. */
 export const CONVERSION_RULE = 'conversion';
 
 export const FRAUD_CRITERIA = ['name', 'email', 'ip', 'rate'] as const;
@@ -129,7 +116,7 @@ export interface Program {
   readonly moderation: { readonly referred: SideStatus; readonly referrer: SideStatus };
   readonly fraud: Readonly<Record<FraudCriterion, FraudHandling>>;
   readonly rateLimit: RateLimit;
-  /** A first invoice refunded within so many days ends the referral; null: none does. */
+  /** A first invoice refunded within this many days ends the referral; null: never. */
   readonly refundDays: number | null;
   /** Types that are redeemed in full when they become available. */
   readonly automaticRedemption: readonly RewardType[];

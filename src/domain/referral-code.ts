@@ -1,2 +1,2 @@
-/** The form of every referral code, given or generated. */
+/** Every referral code, given or generated. */
 export const REFERRAL_CODE = /^[0-9A-Za-z]{1,15}$/;

@@ -1,7 +1,4 @@
-/**
- * The refusals of commands. A closed set: each code is mapped to its answer in
- * src/http/writing/refusal-answers.ts.
- */
+/** A closed set: src/http/writing/refusal-answers.ts maps each code to its answer. */
 export type Refusal =
   | 'ACCOUNT_NOT_FOUND'
   | 'USER_NOT_FOUND'
@@ -32,7 +29,7 @@ export type Refusal =
   | 'MODERATION_NOT_POSSIBLE'
   | 'TENANT_EXISTS'
   | 'TENANT_NOT_FOUND'
-  /** Somebody else changed what the command was based on. */
+  /** A concurrent change invalidated the command's premises. */
   | 'CHANGED_MEANWHILE'
   | 'TEST_CLOCK_NOT_FORWARD'
   | 'SUBSCRIPTION_NOT_FOUND'
@@ -57,7 +54,7 @@ export type Refusal =
   | 'THEME_VERSION_NOT_FOUND'
   | 'THEME_INVALID'
   | 'THEME_TOO_LARGE'
-  /** More bytes than a day allows: later the same change is taken. */
+  /** The day's limit of bytes is reached; the change succeeds later. */
   | 'THEME_CHANGED_TOO_MUCH'
   /** A row of an import breaks a rule, or was imported with other values. */
   | 'ROW_INVALID'
@@ -65,15 +62,13 @@ export type Refusal =
   /** Texts and lists, each within its limit, exceed the limit of one append together. */
   | 'RECORD_TOO_LARGE';
 
-/**
- * The command was refused: nothing changed. `details` are the reasons, one line each, for people.
- */
+/** A refused command changes nothing. `details`: the reasons for people, one line each. */
 export interface Refused {
   readonly refused: Refusal;
   readonly details?: readonly string[];
 }
 
-/** What to tell people, one line each. */
+/** The reasons for people, one line each. */
 export const reasonsOf = ({ refused: code, details = [code] }: Refused): readonly string[] =>
   details;
 

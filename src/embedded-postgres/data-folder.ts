@@ -3,10 +3,7 @@ import { dirname } from 'node:path';
 import { errorCode, hasCode } from '../foundation/error-code.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
-/**
- * Makes the data folder with mode 0700 when it is missing, and its parents.
- * @throws {EmbeddedPostgresError} when it cannot be made, or this user cannot write in it.
- */
+/** Mode 0700. @throws {EmbeddedPostgresError} when it cannot be made or written. */
 export async function makeDataFolder(dataDir: string): Promise<void> {
   const refuse = (error: unknown): never => {
     const reason = REASONS.get(errorCode(error) ?? '') ?? errorCode(error) ?? 'unknown error';
@@ -28,7 +25,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', 'the disk is full'],
 ]);
 
-/** Node's recursive `mkdir` never ends where the parent exists and takes no folder (`/proc`). */
+/** Node's recursive `mkdir` never ends where the parent exists and accepts no folder (`/proc`). */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });

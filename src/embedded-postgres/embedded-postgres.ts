@@ -18,7 +18,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { errorMessage, hasCode } from '../foundation/error-code.js';
 import type { Logger } from '../foundation/logger.js';
-import { atMost, inTime } from '../foundation/in-time.js';
+import { waitAtMost, withTimeout } from '../foundation/timeout.js';
 import { backOffMs, pause } from '../foundation/pause.js';
 import { LOCKS } from '../postgres/locks.js';
 import { makeDataFolder } from './data-folder.js';
@@ -35,10 +35,7 @@ import {
 } from './socket-folder.js';
 
 export interface EmbeddedPostgresOptions {
-  /**
-   * Created (0700) when missing. The database is in its folder `postgres`, the superuser's password
-   * in `postgres.password`, the socket in `socket`.
-   */
+  /** Created (0700) when missing: `postgres`, `postgres.password` and `socket`. */
   readonly dataDir: string;
   readonly logger?: Logger;
   /** False only for tests: a power cut then loses the database. Default true. */
@@ -48,26 +45,17 @@ export interface EmbeddedPostgresOptions {
 }
 
 export interface EmbeddedPostgres {
-  /**
-   * The server's current address, for the service's role; contains its password. Read it at every
-   * connect: after a crash the folder of the socket may be another.
-   */
+  /** Contains the password. To be read at every connect: the socket may move. */
   readonly url: string;
   /** The folder of the server's socket. It listens nowhere else. */
   readonly socketFolder: string;
-  /** The server was running already, started by another process or left by a killed one. */
+  /** Another process started the server, or a killed one left it. */
   readonly attached: boolean;
-  /**
-   * Leaves the server; the last process to leave stops it. It is not restarted for this process
-   * afterwards.
-   */
+  /** Leaves the server; the last process stops it. Not restarted for this process. */
   stop(): Promise<void>;
 }
 
-/**
- * All application data is in this database; the supervisor's own connection and its lock are in
- * `postgres`.
- */
+/** All application data; the supervisor's connection and lock are in `postgres`. */
 const DATABASE = 'ledger';
 /** Used by the supervisor alone. */
 const SUPERUSER = 'ledger';
@@ -80,10 +68,9 @@ const POLL_MS = 4;
 const RESTART = { first: 20, max: 5_000 };
 
 /**
- * Starts the embedded Postgres, or attaches to it when it already runs on this data folder: any
- * number of processes share one server, and the last one stops it. While at least one runs, a
- * server that dies is restarted.
- * @throws {EmbeddedPostgresError} one line for the operator.
+ * Starts the embedded Postgres, or attaches to one that runs on this data folder. Any number of
+ * processes share a server; the last one stops it, and a server that dies is restarted.
+ * @throws {EmbeddedPostgresError} with one line for the operator.
  */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -91,7 +78,7 @@ export async function startEmbeddedPostgres(
   const dataDir = resolve(options.dataDir);
   await makeDataFolder(dataDir);
   const { fsync = true, maxConnections = 120, logger } = options;
-  const member = new Member(await realpath(dataDir), { fsync, maxConnections }, logger);
+  const member = new ServerMember(await realpath(dataDir), { fsync, maxConnections }, logger);
   await member.enter();
   return member;
 }
@@ -99,7 +86,7 @@ export async function startEmbeddedPostgres(
 type Tuning = Readonly<Required<Pick<EmbeddedPostgresOptions, 'fsync' | 'maxConnections'>>>;
 
 /** This process's share in the server of one data folder. */
-class Member implements EmbeddedPostgres {
+class ServerMember implements EmbeddedPostgres {
   private readonly pgdata: string;
   private password = '';
   private connection: pg.Client | undefined;
@@ -123,10 +110,7 @@ class Member implements EmbeddedPostgres {
     return `postgresql://${SERVICE_ROLE}:${password}@${host}:${SOCKET_PORT}/${DATABASE}?sslmode=disable`;
   }
 
-  /**
-   * Attaches to the running server or starts one. Only one process of a data folder starts or stops
-   * it at a time.
-   */
+  /** Attaches or starts, serialised over the processes of a data folder. */
   async enter(): Promise<void> {
     const began = performance.now();
     const turn = await this.takeLock();
@@ -156,11 +140,11 @@ class Member implements EmbeddedPostgres {
     if (!connection) return;
     const turn = await this.takeLock();
     try {
-      // One that does not answer stays: others may use it, and the next start does.
-      if (await inTime(isLast(connection), ANSWER_WITHIN_MS).catch(() => false))
+      // A server without an answer stays: others may use it, and the next start will.
+      if (await withTimeout(isLast(connection), ANSWER_WITHIN_MS).catch(() => false))
         await this.shutDown();
     } finally {
-      await atMost(
+      await waitAtMost(
         ANSWER_WITHIN_MS,
         connection.end().catch(() => undefined),
       );
@@ -171,8 +155,7 @@ class Member implements EmbeddedPostgres {
   private async shutDown(): Promise<void> {
     const server = await readPostmasterFile(this.pgdata);
     if (!server || !(await isServerOf(this.pgdata, server.pid))) return;
-    // Fast: running statements are cut off. Every process with an open statement is stopping as
-    // well.
+    // Fast: cuts off running statements. Every process with an open statement is stopping as well.
     process.kill(server.pid, 'SIGINT');
     if (!(await until(async () => !(await isServerOf(this.pgdata, server.pid)), STOP_WAIT_MS))) {
       this.logger?.warn(
@@ -194,10 +177,7 @@ class Member implements EmbeddedPostgres {
     }
   }
 
-  /**
-   * The password of this data folder, created by its first process: written aside, then linked, so
-   * that no process reads half of it.
-   */
+  /** Written to another file and linked, so that no process reads half of it. */
   private async readPassword(): Promise<string> {
     const path = join(this.dataDir, 'postgres.password');
     const known = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -230,17 +210,14 @@ class Member implements EmbeddedPostgres {
     );
   }
 
-  /**
-   * True when a server of this data folder runs and this process is now a member; false when there
-   * is none.
-   */
+  /** True: a server of this data folder runs, and this process is now a member. */
   private async attach(): Promise<boolean> {
     const deadline = performance.now() + READY_WAIT_MS;
     let refused: unknown;
     for (;;) {
       const server = await readPostmasterFile(this.pgdata);
       if (!server || !(await isServerOf(this.pgdata, server.pid))) return false;
-      // A server on its way up (recovery after a crash) or down is waited for.
+      // Waits for a server that is starting (recovery after a crash) or stopping.
       if (server.status === 'ready') {
         try {
           await refuseOpenFolder(server.socketFolder);
@@ -314,9 +291,9 @@ class Member implements EmbeddedPostgres {
           PATH: process.env.PATH,
           LC_ALL: 'C',
           TZ: 'UTC',
-          // A pid file left by a crash may name a pid that another program has now, and Postgres
-          // would then refuse to start. It skips the pid in this variable, meant for pg_ctl's
-          // parent; Postgres still replaces the file itself.
+          // A crash may leave a pid file with the pid of another program, and Postgres would refuse
+          // to start. It ignores the pid in this variable, meant for pg_ctl's parent, and replaces
+          // the file itself.
           ...(stale && isAlive(stale.pid) ? { PG_GRANDPARENT_PID: String(stale.pid) } : {}),
         },
       });
@@ -325,14 +302,14 @@ class Member implements EmbeddedPostgres {
       child.once('exit', () => (ended = true));
       child.unref();
       const began = performance.now();
-      let told = false;
+      let isReported = false;
       for (;;) {
         if (ended) return false;
         const server = await readPostmasterFile(this.pgdata);
         if (server && server.pid === child.pid && server.status === 'ready') return true;
         const waited = performance.now() - began;
-        if (!told && waited > 2_000) {
-          told = true;
+        if (!isReported && waited > 2_000) {
+          isReported = true;
           this.logger?.info({}, 'the embedded Postgres replays its log after a crash');
         }
         // Recovery is bounded by max_wal_size; a server that needs this long hangs.
@@ -349,9 +326,7 @@ class Member implements EmbeddedPostgres {
     }
   }
 
-  /**
-   * The database is created under another name and renamed, so that half a database is never used.
-   */
+  /** Creates the database under another name and renames it: an incomplete one is never used. */
   private async initialise({ prefix, binaries }: PostgresAccount, alone: boolean): Promise<void> {
     if (alone) {
       for (const entry of await readdir(this.dataDir)) {
@@ -454,10 +429,7 @@ class Member implements EmbeddedPostgres {
     });
   }
 
-  /**
-   * The server is gone: reconnects or restarts it with growing delay until it is up again or this
-   * process leaves. Never rejects.
-   */
+  /** Reconnects or restarts the server with growing delay, until it runs or this process leaves. */
   private async recover(): Promise<void> {
     this.logger?.warn({}, 'lost the embedded Postgres');
     for (let failures = 0; !this.leaving.signal.aborted; failures++) {
@@ -475,10 +447,7 @@ class Member implements EmbeddedPostgres {
     }
   }
 
-  /**
-   * Why the server did not start: its output from before its log was open, else the newest line of
-   * the log.
-   */
+  /** Output from before the server's log was open, else the newest line of the log. */
   private async lastWords(): Promise<string> {
     const early = await readFile(join(this.dataDir, 'postgres-start.log'), 'utf8').catch(() => '');
     const log = join(this.pgdata, 'log');
@@ -492,16 +461,13 @@ class Member implements EmbeddedPostgres {
   }
 }
 
-/**
- * Passed on the command line at every start, so that a new release's settings reach old data
- * folders.
- */
+/** Passed at every start, so that a new release's settings reach old data folders. */
 function serverSettings(
   socketFolder: string,
   { fsync, maxConnections }: Tuning,
 ): Readonly<Record<string, string | number>> {
   return {
-    // No TCP: after a crash another user's process could take the port and be sent the password.
+    // No TCP: after a crash another user's process could take the port and receive the password.
     listen_addresses: '',
     port: SOCKET_PORT,
     unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`,
@@ -511,8 +477,7 @@ function serverSettings(
     log_timezone: 'UTC',
     jit: 'off',
     // Statements, DETAIL lines and many error messages ("invalid input syntax … : ‹value›") contain
-    // personal data. The client still receives them; the log keeps only messages about the server
-    // itself.
+    // personal data. The client receives them; the log has only messages about the server itself.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',
@@ -532,9 +497,9 @@ function serverSettings(
     log_file_mode: '0600',
     // Erased bytes must leave the disk: a recycled segment keeps them for long.
     wal_recycle: 'off',
-    // Bounds the replay at a start after a crash: measured 1.3 s at worst under random updates, 1.9
-    // s with twice as much. Compressed page images keep the more frequent checkpoints from costing
-    // throughput (735 transactions a second against 514 without).
+    // Bounds the replay after a crash: measured 1.3 s at worst under random updates, 1.9 s with
+    // twice as much. Compressed page images keep frequent checkpoints from costing throughput (735
+    // transactions a second against 514 without).
     max_wal_size: '128MB',
     min_wal_size: '32MB',
     wal_compression: 'on',
@@ -543,10 +508,7 @@ function serverSettings(
   };
 }
 
-/**
- * True when no other process holds the membership lock. A broken connection means that the server
- * is already down.
- */
+/** No other process is a member. A broken connection: the server is already down. */
 async function isLast(connection: pg.Client): Promise<boolean> {
   try {
     await connection.query('select pg_advisory_unlock_shared($1)', [

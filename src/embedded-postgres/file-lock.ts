@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 
 export interface FileLock {
-  /** False where the system offers no file lock: the caller then relies on its other safeguards. */
+  /** False: the system offers no file lock, and the caller relies on its other safeguards. */
   readonly held: boolean;
   release(): Promise<void>;
 }
@@ -12,10 +12,9 @@ export class FileLockTimeout extends Error {
 }
 
 /**
- * Node has no flock(2). The lock belongs to the open file, not to the process that took it, so a
- * short-lived child takes it on our descriptor and we keep it by keeping the file open. The kernel
- * frees it when this process ends, for any reason: unlike a lock file with a pid in it, it is never
- * stale.
+ * Node has no flock(2). The lock belongs to the open file, not to a process: a short-lived child
+ * locks this process's descriptor, and the open file keeps the lock. The kernel frees it at the end
+ * of this process, so unlike a lock file with a pid it is never stale.
  */
 const LOCKERS: readonly (readonly [string, ...string[]])[] = [
   ['flock', '-x', '3'],
@@ -27,10 +26,7 @@ const LOCKERS: readonly (readonly [string, ...string[]])[] = [
   ],
 ];
 
-/**
- * Takes the file (created when missing) for this process alone; waits at most `waitMs`.
- * @throws {FileLockTimeout} when another process kept it that long.
- */
+/** Exclusive. @throws {FileLockTimeout} when another process held it for `waitMs`. */
 export async function lockFile(path: string, waitMs: number): Promise<FileLock> {
   const file = await open(path, 'a', 0o600);
   try {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { type PostgresBinaries, packagedBinaries } from './postgres-binaries.js';
 
-/** How the programs of Postgres are run: the prefix of their command line, and which binaries. */
+/** How the programs of Postgres are run: command prefix and binaries. */
 export interface PostgresAccount {
   readonly prefix: readonly string[];
   readonly binaries: PostgresBinaries;
@@ -14,7 +14,7 @@ export interface PostgresAccount {
   readonly version: string;
 }
 
-interface Way {
+interface LaunchMethod {
   readonly prefix: readonly string[];
   /** The owner that the files in the data folder must have, seen from outside. */
   readonly owner: number;
@@ -38,10 +38,11 @@ export async function choosePostgresAccount(
   pgdata: string,
 ): Promise<PostgresAccount> {
   const owner = await ownerOf(pgdata);
-  const ways = await waysFor(owner);
-  const found = await firstWorking(ways, dataDir, await packagedBinaries());
+  const ways = await launchMethods(owner);
+  const found = await findWorkingMethod(ways, dataDir, await packagedBinaries());
   if (found) {
-    if (owner !== undefined && owner !== found.way.owner) await handOver(pgdata, found.way.owner);
+    if (owner !== undefined && owner !== found.way.owner)
+      await changeOwner(pgdata, found.way.owner);
     return { prefix: found.way.prefix, binaries: found.binaries, version: found.version };
   }
   throw new EmbeddedPostgresError(
@@ -51,22 +52,22 @@ export async function choosePostgresAccount(
   );
 }
 
-interface Working {
-  readonly way: Way;
+interface WorkingMethod {
+  readonly way: LaunchMethod;
   readonly binaries: PostgresBinaries;
   readonly version: string;
 }
 
-async function firstWorking(
-  ways: readonly Way[],
+async function findWorkingMethod(
+  ways: readonly LaunchMethod[],
   dataDir: string,
   binaries: PostgresBinaries | undefined,
-): Promise<Working | undefined> {
+): Promise<WorkingMethod | undefined> {
   if (!binaries) return undefined;
   for (const way of ways) {
     // Prints the locations and ends: shows whether the binaries find each other, and whether the
     // uid has a name.
-    const said = await tryOut(way, dataDir, [
+    const said = await runTrial(way, dataDir, [
       binaries.initdb,
       '--show',
       `--pgdata=${join(dataDir, 'postgres')}`,
@@ -77,7 +78,7 @@ async function firstWorking(
   return undefined;
 }
 
-async function waysFor(owner: number | undefined): Promise<readonly Way[]> {
+async function launchMethods(owner: number | undefined): Promise<readonly LaunchMethod[]> {
   const uid = process.getuid?.() ?? 0;
   if (uid !== 0) {
     if (owner !== undefined && owner !== uid) {
@@ -85,7 +86,7 @@ async function waysFor(owner: number | undefined): Promise<readonly Way[]> {
         `the database files belong to uid ${owner}, not to the user that starts the service (uid ${uid})`,
       );
     }
-    const direct: Way = { prefix: [], owner: uid };
+    const direct: LaunchMethod = { prefix: [], owner: uid };
     // initdb needs a name for its uid; a container may run under a uid without one.
     return hasName() ? [direct] : [await userNamespace(uid), direct];
   }
@@ -94,7 +95,7 @@ async function waysFor(owner: number | undefined): Promise<readonly Way[]> {
   return owner ? [...others, namespace] : [namespace, ...others];
 }
 
-async function userNamespace(owner: number): Promise<Way> {
+async function userNamespace(owner: number): Promise<LaunchMethod> {
   const inside = await unprivilegedUid();
   return {
     prefix: ['unshare', '--user', `--map-user=${inside}`, `--map-group=${inside}`, '--'],
@@ -102,7 +103,7 @@ async function userNamespace(owner: number): Promise<Way> {
   };
 }
 
-function otherUser(uid: number): readonly Way[] {
+function otherUser(uid: number): readonly LaunchMethod[] {
   const capability = '+dac_override';
   const become = [
     'setpriv',
@@ -120,7 +121,7 @@ function otherUser(uid: number): readonly Way[] {
   ];
 }
 
-/** A uid with a name (initdb looks it up) that is not root's. */
+/** A uid with a name (initdb reads it) that is not root's. */
 async function unprivilegedUid(): Promise<number> {
   const users = new Map<string, number>();
   try {
@@ -144,12 +145,11 @@ function hasName(): boolean {
 }
 
 /**
- * The program's output when it is run that way in the data folder; undefined when that fails. Tried
- * at every start (some 20 ms): kernels, containers and file permissions forbid these things in too
- * many ways to predict.
+ * Output of the program when run that way in the data folder; undefined: it failed. Tried at every
+ * start (some 20 ms): kernels, containers and file permissions forbid these ways unpredictably.
  */
-async function tryOut(
-  way: Way,
+async function runTrial(
+  way: LaunchMethod,
   dataDir: string,
   program: readonly string[],
 ): Promise<string | undefined> {
@@ -182,13 +182,12 @@ async function ownerOf(path: string): Promise<number | undefined> {
   }
 }
 
-async function handOver(path: string, owner: number): Promise<void> {
+async function changeOwner(path: string, owner: number): Promise<void> {
   for (const entry of await readdir(path, { withFileTypes: true })) {
     const child = join(path, entry.name);
-    if (entry.isDirectory()) await handOver(child, owner);
+    if (entry.isDirectory()) await changeOwner(child, owner);
     else await lchown(child, owner, owner);
   }
-  // The folder last: its owner says who owns the files, so an interrupted change of owner is
-  // resumed.
+  // The folder last: its owner is that of the files, so an interrupted change of owner is resumed.
   await lchown(path, owner, owner);
 }

@@ -15,9 +15,9 @@ const PLATFORMS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The binaries where npm installed them, made complete: the package cannot contain symbolic links
- * and creates them in a postinstall script, which npm may be configured not to run. Undefined when
- * they are incomplete and the folder is not writable.
+ * The binaries as npm installed them, completed: a package cannot contain symbolic links and
+ * creates them in a postinstall script, which npm may be configured not to run. Undefined:
+ * incomplete in a folder that is not writable.
  * @throws {EmbeddedPostgresError} on a platform without binaries, or when the package is not
  * installed.
  */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { hasCode } from '../foundation/error-code.js';
 
-/** The file that a running server keeps in its data folder (postmaster.pid, one value a line). */
+/** The file of a running server in its data folder (postmaster.pid, one value per line). */
 export interface PostmasterFile {
   readonly pid: number;
   /** The folder of its socket; empty when it has none, or does not listen yet. */
@@ -31,10 +31,7 @@ export async function readPostmasterFile(pgdata: string): Promise<PostmasterFile
   };
 }
 
-/**
- * Whether the process is a server of this data folder: after a crash or a reboot the pid may belong
- * to another program. A server runs inside its data folder, so its working directory shows it.
- */
+/** By its working directory: after a crash the pid may belong to another program. */
 export async function isServerOf(pgdata: string, pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
   if (process.platform !== 'linux') return commandNames(pid, pgdata);
@@ -42,7 +39,7 @@ export async function isServerOf(pgdata: string, pid: number): Promise<boolean> 
     const [folder, own] = await Promise.all([stat(`/proc/${pid}/cwd`), stat(pgdata)]);
     return folder.dev === own.dev && folder.ino === own.ino;
   } catch (error) {
-    // No permission: the process of another user. The caller finds out by connecting.
+    // No permission: the process of another user. Connecting decides.
     return hasCode(error, 'EACCES') && isAlive(pid);
   }
 }

@@ -2,19 +2,14 @@ import { createHmac } from 'node:crypto';
 import pg from 'pg';
 import { LOCKS } from '../postgres/locks.js';
 
-/** The role of the service: an ordinary one, which owns the database and nothing else. */
+/** An ordinary role, which owns the database and nothing else. */
 export const SERVICE_ROLE = 'ledger_service';
 
-/**
- * The role's password, derived from the superuser's in one direction: there is no second file to
- * lose.
- */
+/** Derived from the superuser's password in one direction: there is no second file to lose. */
 export const servicePassword = (superuserPassword: string): string =>
   createHmac('sha256', superuserPassword).update(SERVICE_ROLE).digest('hex');
 
-/**
- * What the role may do besides: the scrub sees old transactions, and cuts the write-ahead log.
- */
+/** Further rights for the scrub: it reads old transactions, and cuts the write-ahead log. */
 const PROVISION = (password: string): string => `
   do $$
   begin
@@ -26,10 +21,7 @@ const PROVISION = (password: string): string => `
     execute format('alter database %I owner to ${SERVICE_ROLE}', current_database());
   end $$`;
 
-/**
- * Makes the service's role where it is missing, and the owner of the database. Repeatable.
- * @param superuser how to connect as superuser to the database of the service.
- */
+/** Repeatable. @param superuser how to connect to the database of the service. */
 export async function provisionServiceRole(
   superuser: pg.ClientConfig,
   password: string,
@@ -39,7 +31,7 @@ export async function provisionServiceRole(
   try {
     await client.connect();
     await client.query('begin');
-    // Several processes may attach at once.
+    // Several processes may attach concurrently.
     await client.query('select pg_advisory_xact_lock($1)', [LOCKS['provision service role']]);
     await client.query(PROVISION(password));
     await client.query('commit');

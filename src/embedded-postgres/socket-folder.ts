@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { errorMessage, hasCode } from '../foundation/error-code.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
-/** Part of the socket's file name; the same everywhere, as the server listens on no TCP port. */
+/** Part of the socket's file name; constant, as the server listens on no TCP port. */
 export const SOCKET_PORT = 5432;
 const SOCKET_FILE = `.s.PGSQL.${SOCKET_PORT}`;
 /** The system's limit for the path of a socket, in bytes, without the closing NUL. */
@@ -12,10 +12,10 @@ const SOCKET_PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107;
 
 /**
  * The folder of the server's socket, made when missing, for its owner only: inside the data folder,
- * or, where the socket's path would be too long, in the system's temporary directory. The server
- * names it in its own file, for the processes that attach.
+ * or in the system's temporary directory where the path would be too long. The server's own file
+ * names it for processes that attach.
  * @param dataDir absolute, without symbolic links.
- * @throws {EmbeddedPostgresError} when there is no place for it, or others can get into it.
+ * @throws {EmbeddedPostgresError} when there is no place for it, or others can enter it.
  */
 export async function makeSocketFolder(dataDir: string): Promise<string> {
   const inside = join(dataDir, 'socket');
@@ -32,11 +32,7 @@ export async function makeSocketFolder(dataDir: string): Promise<string> {
   return inside;
 }
 
-/**
- * Another user must not be able to put a socket of its own there: its server would be sent the
- * password.
- * @throws {EmbeddedPostgresError} when the folder is another user's, or open to others.
- */
+/** @throws {EmbeddedPostgresError} for another user's folder: it would get the password. */
 export async function refuseOpenFolder(folder: string): Promise<void> {
   const about = await lstat(folder);
   const uid = process.getuid?.() ?? about.uid;
@@ -46,10 +42,7 @@ export async function refuseOpenFolder(folder: string): Promise<void> {
     );
 }
 
-/**
- * Removes what a server that was killed left in its folder: its lock names a process id that
- * another program may have by now. Only while no server of the data folder runs.
- */
+/** Only while no server runs: a killed one left a process id in its lock file. */
 export async function removeStaleSocket(folder: string): Promise<void> {
   for (const name of [SOCKET_FILE, `${SOCKET_FILE}.lock`])
     await rm(join(folder, name), { force: true });

@@ -8,10 +8,7 @@ import {
 } from './event-log.js';
 import { namesOrigin } from './first-recorded.js';
 
-/**
- * The call itself is invalid for every log, and a retry is no use. Names the broken rule, never a
- * value.
- */
+/** An append that every log refuses; a retry is useless. Names the broken rule, never a value. */
 export class InvalidAppend extends TypeError {
   override readonly name = 'InvalidAppend';
 }
@@ -19,11 +16,12 @@ export class InvalidAppend extends TypeError {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * What every adapter checks before it sends an append. The server would refuse most of it too, but
- * late: one invalid append fails its neighbours in the same transaction or connection.
- * @returns the summed bytes of data and metadata. Origins are not counted: those of the largest
- * append of a copy stay below what EventStoreDB takes beyond the limit.
- * @throws {InvalidAppend} @throws {AppendTooLarge}
+ * Checked by every adapter before sending: one invalid append would fail its neighbours in the same
+ * transaction or connection.
+ * @returns bytes of data and metadata. Origins do not count: those of a copy stay below
+ * EventStoreDB's margin above the limit.
+ * @throws {InvalidAppend}
+ * @throws {AppendTooLarge}
  */
 export function checkAppend(
   stream: string,
@@ -42,7 +40,7 @@ export function checkAppend(
     if (!isStorable(event.data) || !isStorable(event.metadata))
       throw new InvalidAppend('data and metadata are well-formed text without NUL');
     if (namesOrigin(event.metadata))
-      throw new InvalidAppend('an origin is passed beside the metadata, not in it');
+      throw new InvalidAppend('the metadata contains an origin: pass it as `origin`');
   }
   if (events.length > 1 && new Set(events.map(({ id }) => id.toLowerCase())).size < events.length) {
     throw new InvalidAppend('an event id occurs once in an append');
@@ -56,10 +54,7 @@ function isName(text: string): boolean {
   return text.length > 0 && isStorable(text);
 }
 
-/**
- * A lone surrogate has no UTF-8 form: it would be stored as another character. (Escaped in JSON,
- * `\ud800`, it is plain ASCII.)
- */
+/** A lone surrogate would be stored as another character, unless escaped in JSON. */
 function isStorable(text: string): boolean {
   return !text.includes('\0') && toUSVString(text) === text;
 }

@@ -1,15 +1,12 @@
 import { timeNow } from '../foundation/world.js';
 import { EventLogUnavailable, type EventLog, type LogCheck } from './event-log.js';
 
-/** How much later than the clock of a process the newest entry of the log may be. */
+/** How far the newest event of the log may be ahead of the clock of a process. */
 export const CLOCK_AHEAD_MS_MAX = 5 * 60_000;
 
 export const CLOCK_RUNBOOK = 'docs/runbooks/clock-ahead.md';
 
-/**
- * The newest entry of the log is ahead of the clock of this process. Nothing was stored, and the
- * same append succeeds when the clocks agree, or an operator has accepted the log.
- */
+/** Nothing was stored; succeeds when clocks agree or an operator has accepted the log. */
 export class LogAheadOfClock extends EventLogUnavailable {
   constructor() {
     super(
@@ -18,7 +15,7 @@ export class LogAheadOfClock extends EventLogUnavailable {
   }
 }
 
-/** How far the newest entry is ahead of the clock, in milliseconds; never negative. */
+/** How far the newest event is ahead of the clock, in milliseconds; never negative. */
 export const msAhead = ({ recordedAt = 0 }: Partial<Pick<LogCheck, 'recordedAt'>>): number =>
   Math.max(0, recordedAt - timeNow());
 

@@ -3,7 +3,7 @@ import type { SubjectId } from '../domain/personal.js';
 import { pause } from '../foundation/pause.js';
 import { elapsed } from '../foundation/world.js';
 import {
-  notePlaces,
+  recordPlaces,
   openAt,
   sealValues,
   storedPlaces,
@@ -16,11 +16,8 @@ import type { NewEvent, RecordedEvent } from './event-log.js';
 import { CURRENT_VERSIONS, UnreadableEvent, upcast, type EventData } from './event-schemas.js';
 import { storableJson } from '../foundation/outside-text.js';
 
-/**
- * Events are opened for so long at a stretch, then others have their turn: 2 MiB of fields with
- * names that clients choose take a tenth of a second.
- */
-const AT_A_STRETCH_MS = 10;
+/** Opening 2 MiB of fields takes a tenth of a second: other work runs in between. */
+const SLICE_MS = 10;
 
 export interface Decoded {
   readonly event: DomainEvent;
@@ -28,10 +25,7 @@ export interface Decoded {
   readonly recorded: RecordedEvent;
 }
 
-/**
- * Converts between facts in memory and bytes in the log: versions, envelope, encryption of personal
- * values.
- */
+/** Converts facts in memory to bytes in the log: versions, envelope, encryption. */
 export class EventCodec {
   constructor(private readonly keys: SubjectKeys) {}
 
@@ -59,18 +53,15 @@ export class EventCodec {
     });
   }
 
-  /**
-   * One result per event, in order: the fact, or why it is unreadable. Never throws for a single
-   * event.
-   */
+  /** One result per event, in order. Never throws for a single event. */
   async decode(recorded: readonly RecordedEvent[]): Promise<(Decoded | Unreadable)[]> {
     const parsed = recorded.map((event) => this.parse(event));
     const subjects = new Set<string>();
     for (const result of parsed) {
       if ('unreadable' in result) continue;
       for (const { stored } of result.places) subjects.add(stored.subject);
-      // Events behind an erasure must not be read with keys from before: the announcement may not
-      // have reached this process yet.
+      // The erasure's announcement may not have reached this process: its old keys must not open
+      // later events.
       const erased = erasedSubjects(result.recorded.type, result.data);
       if (erased.length > 0) this.keys.forget(erased);
     }
@@ -78,7 +69,7 @@ export class EventCodec {
     const opened: (Decoded | Unreadable)[] = [];
     let began = elapsed();
     for (const result of parsed) {
-      if (elapsed() - began >= AT_A_STRETCH_MS) {
+      if (elapsed() - began >= SLICE_MS) {
         await pause(0);
         began = elapsed();
       }
@@ -91,7 +82,6 @@ export class EventCodec {
     return parse(recorded);
   }
 
-  /** Opens the personal values in place. */
   protected open(parsed: Parsed, keys: ReadonlyMap<string, Buffer | null>): Decoded | Unreadable {
     return open(parsed, keys);
   }
@@ -121,7 +111,7 @@ function open(
   }
 }
 
-/** Whose keys an event erases or has erased; from its stored data. */
+/** The subjects whose keys an event erases or has erased; from its stored data. */
 export function erasedSubjects(
   type: string,
   { persons, account, customer, ended }: EventData,
@@ -132,7 +122,6 @@ export function erasedSubjects(
   return [...textsIn(persons), ...textsIn([account, customer])];
 }
 
-/** Whether events of the type erase keys. */
 export const erasesKeys = (type: string): boolean =>
   type.startsWith('Erasure') || type.startsWith('PaymentProvider');
 
@@ -141,13 +130,10 @@ const textsIn = (values: unknown): readonly string[] =>
     ? (values as unknown[]).filter((value): value is string => typeof value === 'string')
     : [];
 
-/** Stores differ in how they spell an id. */
+/** Stores spell ids in different cases. */
 const holderOf = (eventId: string): string => eventId.toLowerCase();
 
-/**
- * An event whose personal values are still sealed. Data and metadata are not shared with other
- * callers: personal values are decrypted in place.
- */
+/** Values are decrypted in place: data and metadata are not shared. */
 export interface Parsed {
   readonly data: EventData;
   readonly places: readonly StoredPlace[];
@@ -156,7 +142,6 @@ export interface Parsed {
 }
 
 export interface Unreadable {
-  /** Why. */
   readonly unreadable: string;
   readonly recorded: RecordedEvent;
 }
@@ -165,17 +150,17 @@ function parse(recorded: RecordedEvent): Parsed | Unreadable {
   try {
     const metadata = JSON.parse(storableJson(recorded.metadata)) as StoredMetadata;
     const stored = JSON.parse(storableJson(recorded.data)) as EventData;
-    notePlaces(stored, holderOf(recorded.id));
+    recordPlaces(stored, holderOf(recorded.id));
     const data = upcast(recorded.type, metadata.v, stored);
     const places = storedPlaces(data);
-    // Other metadata has no personal value: a walk of it would cost every read.
+    // Other metadata has no personal value, and a walk of it would cost every read.
     if (metadata.actor.name !== undefined) {
-      notePlaces(metadata, holderOf(recorded.id));
+      recordPlaces(metadata, holderOf(recorded.id));
       storedPlaces(metadata, places);
     }
     return { data, places, metadata, recorded };
   } catch (error) {
-    // A parser's message may quote the bytes; only our own messages are passed on.
+    // A parser's message may quote the bytes, so only this module's messages pass.
     return {
       unreadable: error instanceof UnreadableEvent ? error.message : 'the stored JSON is broken',
       recorded,

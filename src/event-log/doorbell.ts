@@ -1,23 +1,17 @@
 import { after } from '../foundation/world.js';
 
-/**
- * Wakes waiting readers when the log has a newer position. Rung by this process's appends and by
- * the listeners for other processes' appends.
- */
+/** Signals new positions to waiting readers, from own appends and those of others. */
 export class Doorbell {
   private newest = 0n;
   private readonly waiting = new Set<() => void>();
   private wakes = 0;
 
-  /** The newest position that was rung. */
+  /** The newest reported position. */
   get position(): bigint {
     return this.newest;
   }
 
-  /**
-   * How often all readers were woken. A reader that notes it before a read does not miss a wake-up
-   * during the read.
-   */
+  /** Number of `wakeAll` calls: stored before a read, it shows one during the read. */
   get wakeCount(): number {
     return this.wakes;
   }
@@ -28,16 +22,13 @@ export class Doorbell {
     this.wake();
   }
 
-  /** For when a ring may have been missed: every reader reads. */
+  /** Resumes every reader, since a report may have been missed. */
   wakeAll(): void {
     this.wakes += 1;
     this.wake();
   }
 
-  /**
-   * Resolves when a position beyond this one was or is rung, when all readers were woken since
-   * `wakeCount`, after `ms`, or when the signal aborts.
-   */
+  /** Resolves at a later position, a new `wakeAll`, after `ms`, or on abort. */
   beyond(position: bigint, wakeCount: number, ms: number, signal: AbortSignal): Promise<void> {
     if (this.newest > position || this.wakes !== wakeCount || signal.aborted)
       return Promise.resolve();

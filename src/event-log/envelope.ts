@@ -4,27 +4,26 @@ import { newId } from '../foundation/world.js';
 import type { RecordedEvent } from './event-log.js';
 
 /**
- * The cause of an event. `id` names a key (of a token: the signing key), a policy or a job. Of a
+ * The cause of an event. `id` names a key (of a token: the signing key), a policy or a job; of a
  * member of staff (`operator`, `cli`) it is a keyed id of the name, the same in every channel.
  */
 export interface Actor {
   readonly kind:
     'api-key' | 'user-token' | 'anyone' | 'policy' | 'job' | 'operator' | 'cli' | 'system';
   readonly id: string;
-  /** Of an operator. Events of older releases have none. */
+  /** Of an operator. Missing in events of older releases. */
   readonly channel?: 'console' | 'http';
-  /** Of a member of staff, encrypted in the stored metadata. Events of older releases have none. */
+  /** Of a member of staff, encrypted. Missing in events of older releases. */
   readonly name?: Personal<string>;
 }
 
-/** `<kind>:<name>` of a member of staff, `<kind>:<id>` of another actor. */
+/** `<kind>:<name>` of a member of staff, otherwise `<kind>:<id>`. */
 export const shownActor = ({ kind, id, name }: Actor): string =>
   `${kind}:${name === undefined ? id : shownName(name)}`;
 
-/** A name that is shown; `anonymous` after its erasure. */
+/** The name for people; `anonymous` after its erasure. */
 export const shownName = ({ value }: Personal<string>): string => value ?? 'anonymous';
 
-/** The metadata of every event. */
 export interface Envelope {
   readonly tenant: string;
   /** Null for tenants themselves, which belong to neither mode. */
@@ -35,23 +34,18 @@ export interface Envelope {
   readonly causationId: string;
   readonly commandId: string;
   readonly actor: Actor;
-  /**
-   * Keyed hashes: a client's key is not stored, and a body cannot be guessed from its fingerprint.
-   */
+  /** Keyed hashes: neither a client's key nor a guess of the body can be derived. */
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
 }
 
 /** The command's part of the envelope. */
 export interface CommandMeta extends Omit<Envelope, 'tenant' | 'mode'> {
   readonly scope: Scope;
-  /**
-   * When a request with an idempotency key arrived, epoch milliseconds. Default: this process's
-   * clock.
-   */
+  /** Arrival of a request with an idempotency key, epoch milliseconds. Default: now. */
   readonly askedAt?: number;
 }
 
-/** Of a command without an idempotency key, which begins a chain of events. */
+/** For a command without an idempotency key that begins a chain of events. */
 export const metaOf = (scope: Scope, actor: Actor, causationId: string): CommandMeta => ({
   scope,
   commandId: newId(),
@@ -61,14 +55,11 @@ export const metaOf = (scope: Scope, actor: Actor, causationId: string): Command
   idempotency: null,
 });
 
-/**
- * Commands that may be repeated are remembered in the state that they changed: keyed requests, and
- * the commands of policies and jobs.
- */
+/** Keyed requests and commands of policies and jobs: the changed state remembers these. */
 export const isRepeatable = (envelope: Pick<Envelope, 'actor' | 'idempotency'>): boolean =>
   envelope.idempotency !== null || envelope.actor.kind === 'policy';
 
-/** The stored form. The correlation members have the names that EventStoreDB's own tools expect. */
+/** The correlation members have the names that EventStoreDB's tools expect. */
 export interface StoredMetadata {
   readonly v: number;
   readonly at: number;
@@ -102,12 +93,12 @@ export function toMetadata(
 }
 
 /**
- * The moment from which an event counts in figures of a time: the later of its recording and its
- * effect, which a test clock moves. An import takes effect at its own time, not at the date of the
- * row. Read from the stored text, as `toMetadata` writes it: figures of an account read this of all
- * its events.
+ * Time from which an event counts in dated figures: the later of its recording and its effect,
+ * which a test clock moves; an import takes effect at its own time, not at the date of the row.
+ * Read from the stored text as `toMetadata` writes it: figures of an account read it of all its
+ * events.
  */
-export function countsFrom({
+export function effectiveTimeOf({
   recordedAt,
   metadata,
   data,

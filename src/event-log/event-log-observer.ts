@@ -2,24 +2,24 @@
 export interface EventLogOptions {
   /** An append returns within this time, or throws `EventLogUnavailable`. */
   readonly appendTimeoutMs?: number;
-  /** A read that the store leaves without an answer for this long throws `EventLogUnavailable`. */
+  /** A read without an answer for this long throws `EventLogUnavailable`. */
   readonly readTimeoutMs?: number;
-  /** Limit of waiting appends; more are refused with `EventLogUnavailable`. */
+  /** Waiting appends above this number throw `EventLogUnavailable`. */
   readonly waitingAppendsMax?: number;
-  /** How often a tail reads without being woken. */
+  /** How often a tail reads without a report of new events. */
   readonly pollIntervalMs?: number;
-  /** Appends to a log whose newest entry is ahead of the clock; default: false. */
+  /** Appends to a log whose newest event is ahead of the clock. Default: false. */
   readonly acceptsClock?: boolean;
   readonly observe?: EventLogObserver;
 }
 
-/** Reports of the log, for metrics. Called on hot paths: implementations must be cheap. */
+/** For metrics. Called on hot paths: implementations must be cheap. */
 export interface EventLogObserver {
   /** An append returned; `ms` from call to result. */
   append?(ms: number, outcome: AppendOutcome): void;
   /** A transaction with this many appends was committed. */
   batch?(appends: number, ms: number): void;
-  /** A batch is retried; SQLSTATE or the operating system's code, where there is one. */
+  /** A batch is retried. `code`: SQLSTATE or the operating system's code. */
   retry?(code: string | undefined): void;
   /** An append ended without an answer: only a retry shows whether it was stored. */
   unknownOutcome?(): void;
@@ -29,7 +29,7 @@ export interface EventLogObserver {
   subscriptionRestart?(): void;
 }
 
-/** What a pool of connections (of pg) says of itself. */
+/** Counters of a connection pool (of pg). */
 export interface PoolUse {
   readonly totalCount: number;
   readonly idleCount: number;

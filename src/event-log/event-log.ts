@@ -1,38 +1,30 @@
 /**
- * The port between the service and its log. It has two adapters and one contract suite
- * (test/event-log/event-log.contract.ts). Nothing outside this folder knows which adapter runs.
- *
- * Words: a *stream* is the ordered history of one thing; a *revision* is an event's index in its
- * stream (0, 1, 2 …, dense); a *position* is its place in the whole log, an opaque string that only
- * its own log can read or compare.
+ * The port to the event log, with two adapters and one contract suite
+ * (test/event-log/event-log.contract.ts). No code outside this folder depends on the adapter.
+ * Positions are opaque: only their own log can read or compare them (docs/glossary.md).
  */
 
 export type Position = string;
 
-/**
- * The revision that the stream must have for the append; `no-stream`: the stream must not exist.
- */
+/** The stream's required revision; `no-stream`: the stream must not exist. */
 export type ExpectedRevision = bigint | 'no-stream';
 
-/** Where and when another log first recorded an event that was copied into this log. */
+/** Where and when another log first recorded a copied event. */
 export interface Origin {
-  /** In the log that recorded it; only that log can compare it. */
+  /** Only the log that recorded it can compare it. */
   readonly position: Position;
   /** Epoch milliseconds of that log's clock. */
   readonly recordedAt: number;
 }
 
-/** An event as stored. `data` and `metadata` are JSON texts, returned byte for byte. */
+/** `data` and `metadata` are JSON texts, returned byte for byte. */
 export interface NewEvent {
-  /** A UUID, made once per append: it makes a repeated append recognisable. */
+  /** A UUID made once per append, so that a repeated append is recognised. */
   readonly id: string;
   readonly type: string;
   readonly data: string;
   readonly metadata: string;
-  /**
-   * Of a copied event: where and when another log first recorded it. Stored beside the metadata;
-   * `metadata` is without it.
-   */
+  /** Of a copied event. Stored with the metadata, and not part of `metadata`. */
   readonly origin?: Origin;
 }
 
@@ -40,10 +32,7 @@ export interface RecordedEvent extends NewEvent {
   readonly stream: string;
   readonly revision: bigint;
   readonly position: Position;
-  /**
-   * When it was first recorded, epoch milliseconds of that log's own clock (in a cluster: of the
-   * leading node).
-   */
+  /** First recording, epoch milliseconds of that log's clock (a cluster's leader). */
   readonly recordedAt: number;
 }
 
@@ -64,7 +53,7 @@ export interface StreamEnd {
 export type AppendResult =
   | {
       readonly kind: 'appended';
-      /** The position and revision of the last event of this append. */
+      /** The last event of this append. */
       readonly position: Position;
       readonly revision: bigint;
     }
@@ -76,44 +65,34 @@ export type AppendResult =
 
 export interface EventLog {
   /**
-   * The newest event that this process has read or written; undefined: none yet. A log that lost
-   * its end (a fail-over to a server that lacked it, a restore) no longer has it there. It is
-   * compared at every reconnect, in every tail, by `look`, and whenever an append is recorded at or
-   * before its position.
+   * The newest event that this process read or wrote. A log that lost its end (fail-over to a
+   * server without it, restore) no longer has it there. Compared at every reconnect, in every tail,
+   * by `checkNewestSeen`, and when an append is recorded at or before its position.
    */
   readonly newestSeen: SeenEvent | undefined;
 
-  /**
-   * How often this process found that the log went back. Events read in an earlier epoch may no
-   * longer exist.
-   */
+  /** Number of found losses of the log's end. Events of earlier epochs may be gone. */
   readonly epoch: number;
 
-  /**
-   * Called each time the log is found to have gone back, before any further read or append returns.
-   * Returns how to stop.
-   */
+  /** Called before any further read or append returns. Returns how to remove it. */
   onWentBack(listener: (from: SeenEvent) => void): () => void;
 
   /** Compares the newest event seen with the log. @throws {EventLogUnavailable} */
   checkNewestSeen(): Promise<void>;
 
-  /**
-   * Whether the log has this event at this position. False for a position of another log. @throws
-   * {EventLogUnavailable}
-   */
+  /** False for a position of another log. @throws {EventLogUnavailable} */
   holds(event: SeenEvent): Promise<boolean>;
 
   /**
-   * Appends to one stream, all or nothing. A repeat of the same ids at the same expected revision
-   * succeeds with the first position and looks like the first call: a new decision needs new ids.
-   * After an unknown outcome (`EventLogUnavailable`) the identical call may be repeated.
-   * @param end the newest event that the decision rests on, at the expected revision. An append on
-   * a state of another epoch conflicts. Postgres compares the event's id in the same transaction as
-   * well; EventStoreDB knows revisions only (docs/adr/0023).
+   * Appends to one stream, all or nothing. A repeat with the same ids at the same expected revision
+   * returns the result of the first call, also after an unknown outcome (`EventLogUnavailable`); a
+   * new decision needs new ids.
+   * @param end the newest event that the decision depends on, at the expected revision. An append
+   * based on another epoch conflicts. Postgres also compares the event's id in the transaction;
+   * EventStoreDB has revisions only (docs/adr/0023).
    * @throws {InvalidAppend} {AppendTooLarge} before anything is sent.
-   * @throws {EventLogUnavailable} when the log is away or does not answer in time;
-   * `LogAheadOfClock` while the newest event is ahead of the clock of this process.
+   * @throws {EventLogUnavailable} when the log is unavailable or late; `LogAheadOfClock` while the
+   * newest event is ahead of this process's clock.
    */
   append(
     stream: string,
@@ -123,23 +102,18 @@ export interface EventLog {
   ): Promise<AppendResult>;
 
   /**
-   * Events of one stream in order, from revision `from` on (default 0), or those behind `end`. A
-   * stream that does not exist is empty.
-   * @throws {LogWentBack} when the stream no longer has the event of `end` in its place, or lost
-   * events that were read already.
+   * Events of one stream in order, from revision `from` on (default 0), or after `end`. Empty for a
+   * missing stream.
+   * @throws {LogWentBack} when the stream lost `end` or events that were already read.
    */
   readStream(stream: string, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
 
-  /**
-   * One page of the whole log: at most `limit` events after the position, in order, and fewer when
-   * they are large (`PAGE_BYTES_MAX`); empty at the head alone.
-   */
+  /** At most `limit` events in order; fewer above `PAGE_BYTES_MAX`, none only at the head. */
   readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]>;
 
   /**
-   * The live tail: pages after the position, without end, each as soon as it has an event, limited
-   * as those of `readAll`. Ends when the signal aborts. No event at or before a position that was
-   * returned arrives later. Survives an unavailable log: it waits and goes on.
+   * The live tail: pages as of `readAll`, each as soon as it has an event. No event at or before a
+   * returned position arrives later. Waits while the log is unavailable; ends with the signal.
    * @throws {LogWentBack} when the log lost the event at the reader's position.
    */
   follow(
@@ -147,37 +121,29 @@ export interface EventLog {
     options: { readonly signal: AbortSignal; readonly pageSize?: number },
   ): AsyncIterable<readonly RecordedEvent[]>;
 
-  /** The position of the newest event; undefined when the log is empty. */
+  /** The position of the newest event; undefined: the log is empty. */
   head(): Promise<Position | undefined>;
 
   /** Negative, zero or positive, as for sorting. Undefined is before everything. */
   compare(a: Position | undefined, b: Position | undefined): number;
 
-  /**
-   * A number that grows with the position, at most 2^64, about evenly with what is stored: for
-   * comparing positions in the database, and for progress. Makes no call to the store.
-   */
+  /** Up to 2^64, grows with the position; for comparisons in the database and for progress. */
   order(position: Position): bigint;
 
   /** True for a well-formed position of this log; it may lie beyond the head. */
   isPosition(token: string): boolean;
 
-  /**
-   * The identity of the log. Positions belong to one log; a copy of a log is another log. @throws
-   * {EventLogUnavailable}
-   */
+  /** The identity of the log; a copy is another log. @throws {EventLogUnavailable} */
   id(): Promise<string>;
 
   /**
-   * Where the store's own numbering (positions without gaps, revisions of streams) first
-   * contradicts its events; null: nowhere. Missing for a store without numbering that could be
-   * compared. Reads the whole log. @throws {EventLogUnavailable}
+   * Reads the whole log. Returns where the store's numbering (gapless positions, revisions) first
+   * contradicts its events; null: nowhere. Missing for a store without such numbering.
+   * @throws {EventLogUnavailable}
    */
   contradiction?(): Promise<Position | null>;
 
-  /**
-   * Calls the store. @throws {EventLogUnavailable} whose message tells an operator what is wrong.
-   */
+  /** Calls the store. @throws {EventLogUnavailable} with a message for operators. */
   check(): Promise<LogCheck>;
 
   close(): Promise<void>;
@@ -185,22 +151,21 @@ export interface EventLog {
 
 export interface ReadStreamOptions {
   readonly from?: bigint;
-  /** Read the events behind it, and check that it still exists; `from` is ignored. */
+  /** Reads the events after it and checks that it still exists; `from` is ignored. */
   readonly end?: StreamEnd | undefined;
-  /** At most this many events, above zero; default: all. A few are read without a whole page. */
+  /** Positive; default: all. A few are read without a whole page. */
   readonly limit?: number;
 }
 
-/** The result of a successful check. */
 export interface LogCheck {
   /** The store and its version, for people: `postgres 18.1`. */
   readonly store: string;
   readonly head: Position | undefined;
-  /** When the store recorded the newest event, epoch milliseconds; undefined: the log is empty. */
+  /** Recording time of the newest event, epoch milliseconds; undefined: the log is empty. */
   readonly recordedAt: number | undefined;
 }
 
-/** The limit of one append, which every adapter can hold: the summed bytes of data and metadata. */
+/** Bytes of data and metadata that every adapter can append. */
 export const APPEND_BYTES_MAX = 900 * 1024;
 
 export class AppendTooLarge extends Error {
@@ -210,7 +175,7 @@ export class AppendTooLarge extends Error {
   }
 }
 
-/** The log cannot be reached or did not answer in time. An append may or may not have happened. */
+/** The log is unavailable or late. An append may or may not have happened. */
 export class EventLogUnavailable extends Error {
   override readonly name: string = 'EventLogUnavailable';
 }
@@ -225,14 +190,11 @@ export class LogOlderThanBaseline extends EventLogUnavailable {
   }
 }
 
-/**
- * The log no longer has an event that this process had read or written: it lost its end. Everything
- * remembered of it must be read anew.
- */
+/** The log lost an event that this process read or wrote: what it read is stale. */
 export class LogWentBack extends Error {
   override readonly name = 'LogWentBack';
   constructor() {
-    super('the log no longer holds an event that was read from it');
+    super('the log lost an event that was read from it');
   }
 }
 

@@ -1,9 +1,6 @@
 import type { EventLog, NewEvent, Position, RecordedEvent } from './event-log.js';
 
-/**
- * A page of stored events ends with the event that reaches this many bytes of data and metadata: a
- * client decides how large its events are, and a page is decoded as a whole.
- */
+/** A page ends with the event that reaches this size: it is decoded as a whole. */
 export const PAGE_BYTES_MAX = 2 * 1024 * 1024;
 const PAGE_EVENTS_MAX = 500;
 
@@ -11,10 +8,7 @@ const PAGE_EVENTS_MAX = 500;
 export const storedBytes = ({ data, metadata }: Pick<NewEvent, 'data' | 'metadata'>): number =>
   data.length + metadata.length;
 
-/**
- * The whole log after one position up to another one, in pages. A read until an empty page would
- * follow the writers instead of ending.
- */
+/** Ends at a fixed position: reading until an empty page would follow the writers. */
 export async function* logPages(
   log: Pick<EventLog, 'readAll' | 'compare'>,
   {
@@ -32,7 +26,6 @@ export async function* logPages(
   for (let at = after; log.compare(at, upTo) < 0;) {
     const page = await log.readAll(at, limit);
     at = page.at(-1)?.position;
-    // The log lost its end.
     if (at === undefined) return;
     yield log.compare(at, upTo) <= 0
       ? page
@@ -40,7 +33,7 @@ export async function* logPages(
   }
 }
 
-/** Events in pages, so that a long stream is decoded in steps. */
+/** Pages let a long stream be decoded in steps. */
 export async function* pages(events: AsyncIterable<RecordedEvent>): AsyncIterable<RecordedEvent[]> {
   let page: RecordedEvent[] = [];
   let bytes = 0;
@@ -55,7 +48,6 @@ export async function* pages(events: AsyncIterable<RecordedEvent>): AsyncIterabl
   if (page.length > 0) yield page;
 }
 
-/** Where an event is. */
 export interface EventPlace {
   readonly stream: string;
   readonly revision: bigint;

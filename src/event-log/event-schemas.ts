@@ -1,10 +1,7 @@
 import type { DomainEvent } from '../domain/events.js';
 import { digestOf } from '../foundation/canonical-json.js';
 
-/**
- * The schema version that is written today, per type. A record over the union: a new event does not
- * compile until it is listed here.
- */
+/** The written version per type. A new event compiles only once it is listed. */
 export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   AccountOpened: 1,
   SubscriptionChanged: 1,
@@ -107,16 +104,13 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ThemeRemoved: 2,
 };
 
-/** The stored data of an event, as parsed JSON. */
+/** Stored data as parsed JSON. */
 export type EventData = Readonly<Record<string, unknown>>;
 
-/** One step from a version to the next. Pure; never changed once merged. */
+/** Converts from one version to the next. Pure; never changed once merged. */
 export type Upcaster = (data: EventData) => EventData;
 
-/**
- * Per type, the steps from version 1 on: the first leads from 1 to 2. Empty: the type never
- * changed.
- */
+/** Per type, the steps from version 1 on; the first leads from 1 to 2. */
 export type Upcasters = Readonly<Record<string, readonly Upcaster[]>>;
 
 export const UPCASTERS: Upcasters = {
@@ -136,7 +130,7 @@ export const UPCASTERS: Upcasters = {
   ReservationReleased: [withoutClaim],
   TankCodeReserved: [withoutClaim],
   TankCodeReleased: [withoutClaim],
-  // Values, and the places of a chain of short streams, were in the events.
+  // Events once had values, and the places of a chain of short streams.
   ThemePublished: [(data) => ({ ...withoutPlaces(data), digest: digestOf(data['values']) })],
   ThemeRemoved: [withoutPlaces],
   ProviderEventReceived: [(data) => ({ ...data, refs: null })],
@@ -156,10 +150,7 @@ function withoutClaim(data: EventData): EventData {
   return { ...data, claim: null };
 }
 
-/**
- * Event rules were named after the side that they pay, and, if several had the same side, after
- * their index in the file.
- */
+/** Rules were named by their side, or by their index for equal sides. */
 function withEventRulesByPlace(data: EventData): EventData {
   const { eventRewards = [] } = data['document'] as {
     readonly eventRewards?: readonly { readonly to: string; readonly key?: string }[];
@@ -174,7 +165,7 @@ function withEventRulesByPlace(data: EventData): EventData {
   return { ...data, eventRules };
 }
 
-/** Programs had no limits and no automatic redemption in these versions. */
+/** Programs had neither limits nor automatic redemption. */
 function withoutLimits(data: EventData): EventData {
   const sides = ['referredReward', 'referrerReward'].filter(
     (side) => typeof data[side] === 'object' && data[side] !== null,
@@ -186,10 +177,7 @@ function withoutLimits(data: EventData): EventData {
   return { ...data, ...Object.fromEntries(terms) };
 }
 
-/**
- * The texts of a reward were stored unencrypted. They are no longer returned once the person's key
- * is erased.
- */
+/** Texts were unencrypted; they are hidden once the person's key is erased. */
 function withPersonalTexts({ name, description, ...data }: EventData): EventData {
   const isWordless = (name ?? null) === null && (description ?? null) === null;
   return {
@@ -201,22 +189,18 @@ function withPersonalTexts({ name, description, ...data }: EventData): EventData
   };
 }
 
-/** The rule of a reward before rules had names: there was one for each side. */
+/** Before rules had names there was one for each side. */
 const RULE_OF_SOURCE: Readonly<Record<string, string>> = {
   REFERRED: 'referredReward',
   FRIEND_SIGNUP: 'referrerReward',
 };
 
-/** The current version of each type of event, and the steps to it. */
 export interface EventSchemas {
   readonly versions: Readonly<Record<string, number>>;
   readonly upcasters: Upcasters;
 }
 
-/**
- * Upcasts stored data to the current version. @throws {UnreadableEvent} for an unknown type or a
- * version newer than this code.
- */
+/** @throws {UnreadableEvent} for an unknown type or a later version. */
 export function upcast(
   type: string,
   version: number,
@@ -230,7 +214,7 @@ export function upcast(
     .reduce((lifted, step) => step(lifted), data);
 }
 
-/** Why this release cannot read events of the type and version; undefined: it can. */
+/** Why this release cannot read events of the type and version. */
 export function unknownVersionReason(
   type: string,
   version: number,
@@ -243,9 +227,7 @@ export function unknownVersionReason(
   return `${type} has schema version ${version}; this version of the service reads 1 to ${current}`;
 }
 
-/**
- * The event is unreadable for this release. It is never skipped: its readers stop and report it.
- */
+/** This release cannot read the event. It is never skipped: its readers stop and report it. */
 export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
 }

@@ -1,18 +1,15 @@
 import type { NewEvent, Origin, Position, RecordedEvent } from './event-log.js';
 
 /**
- * A copy stores the origin as the last member of the metadata, written as below and cut off again
- * textually, so that the recorded metadata returns byte for byte: digests and chains never see the
- * member. Metadata that is no JSON object is stored unchanged, without an origin.
+ * A copy stores the origin as the last member of the metadata and cuts it off textually, so that
+ * the recorded metadata returns byte for byte and digests and chains never include it. Metadata
+ * that is no JSON object is stored without an origin.
  */
 const ORIGIN = /,?"origin":\{"position":"([\w.-]{1,100})","recordedAt":(\d{1,16})\}\}$/;
 /** Longer than any origin: only the end of the metadata is searched. */
 const ORIGIN_CHARACTERS_MAX = 200;
 
-/**
- * Metadata that looks like that of a copied event: this service never writes it, and a log refuses
- * it.
- */
+/** Metadata like that of a copied event: never written by this service, and refused by a log. */
 export const namesOrigin = (metadata: string): boolean => originIn(metadata) !== undefined;
 
 function originIn(
@@ -25,7 +22,7 @@ function originIn(
   return { member, origin: { position, recordedAt: Number(time) } };
 }
 
-/** The events as an adapter stores them: an origin becomes part of the metadata. */
+/** The events as an adapter stores them, with origins in the metadata. */
 export function withOrigins(events: readonly NewEvent[]): readonly NewEvent[] {
   if (events.every(({ origin }) => origin === undefined)) return events;
   return events.map((event) => ({ ...event, metadata: withOrigin(event) }));
@@ -38,10 +35,7 @@ function withOrigin({ metadata, origin }: NewEvent): string {
   return `${members}${comma}"origin":{"position":"${origin.position}","recordedAt":${origin.recordedAt}}}`;
 }
 
-/**
- * The event as everything outside the adapters sees it: its first metadata and its first recording
- * time. Every adapter passes each event through here, so no other code handles copies.
- */
+/** All adapters return events through here: no other code handles copies. */
 export function asFirstRecorded(stored: Omit<RecordedEvent, 'origin'>): RecordedEvent {
   const found = originIn(stored.metadata);
   if (found === undefined) return stored;
@@ -54,10 +48,7 @@ export function asFirstRecorded(stored: Omit<RecordedEvent, 'origin'>): Recorded
   };
 }
 
-/**
- * The position where the event was first recorded, which documents show: the same in every copy of
- * the log.
- */
+/** The position of the first recording, which documents show: equal in every copy of the log. */
 export const firstPosition = ({
   position,
   origin,

@@ -2,20 +2,17 @@ import { backOffMs, pause } from '../foundation/pause.js';
 import type { Doorbell } from './doorbell.js';
 import { EventLogUnavailable, type RecordedEvent } from './event-log.js';
 
-/** A stretch of the log, and where the next one begins. */
+/** A part of the log, and where the next one begins. */
 export interface TailPage<C> {
   readonly events: readonly RecordedEvent[];
   readonly next: C;
-  /** There may be another page right behind it. */
+  /** Another page may follow immediately. */
   readonly isFull: boolean;
 }
 
 export interface Tail<C> {
   readonly start: C;
-  /**
-   * `rung`: the doorbell was rung; otherwise the poll interval is over. @throws
-   * {EventLogUnavailable}
-   */
+  /** `rung`: new events were reported. @throws {EventLogUnavailable} */
   read(cursor: C, rung: boolean): Promise<TailPage<C>>;
   /** Of a cursor, in the doorbell's own count. */
   ordinal(cursor: C): bigint;
@@ -28,10 +25,7 @@ export interface Tail<C> {
 
 const RETRY = { first: 50, max: 1_000 };
 
-/**
- * Pages without end, in order, from the start on; an unavailable store is retried until it is back.
- * Ends with any of the signals.
- */
+/** Endless pages in order; retries while the store is unavailable; ends with any signal. */
 export async function* followPages<C>(
   tail: Tail<C>,
 ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
@@ -55,20 +49,20 @@ export async function* followPages<C>(
     cursor = page.next;
     if (page.events.length > 0) yield page.events;
     if (page.isFull) {
-      // After a page of events another may follow. After an empty page of a store with other
-      // users that is unknown.
+      // After a page of events another may follow. After an empty page of a shared store that is
+      // unknown.
       isRung = page.events.length > 0;
       continue;
     }
-    // Also beyond the position that was rung before the read: had the log lost its end, waiting
-    // for that position would never end.
+    // Includes positions reported before the read: a log that lost its end might never reach them
+    // again.
     const known = before > tail.ordinal(cursor) ? before : tail.ordinal(cursor);
     await doorbell.beyond(known, wakeCount, pollIntervalMs, ending);
     isRung = doorbell.position > known;
   }
 }
 
-/** The value, or undefined as soon as the signal aborts; a later value is dropped. */
+/** The value, or undefined once the signal aborts; a later value is dropped. */
 async function unlessAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   if (signal.aborted) {
     value.catch(() => undefined);

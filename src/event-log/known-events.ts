@@ -2,10 +2,7 @@ import type { StoredMetadata } from './envelope.js';
 import type { RecordedEvent } from './event-log.js';
 import { CURRENT_VERSIONS, unknownVersionReason } from './event-schemas.js';
 
-/**
- * Why this release cannot tell, without decrypting the event, which reactions it has: its type or
- * version is of a later release, or its version is unknown. Undefined: it can.
- */
+/** A type or version of a later release, or an unknown version; without decryption. */
 export function unreadableReason({
   type,
   metadata,
@@ -17,11 +14,11 @@ export function unreadableReason({
     : unknownVersionReason(type, version);
 }
 
-/** Whether this release knows the type and the version of the event. */
+/** This release knows the type and the version of the event. */
 export const isKnown = (type: string, version: number | null): boolean =>
   unknownVersionReason(type, version ?? 1) === undefined;
 
-/** The version of an event's shape; undefined: its metadata is broken. */
+/** The schema version of an event; undefined: its metadata is broken. */
 export function versionIn(metadata: string): number | undefined {
   try {
     const { v } = JSON.parse(metadata) as Partial<StoredMetadata>;

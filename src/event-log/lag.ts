@@ -3,22 +3,15 @@ import { logPages } from './event-pages.js';
 
 export const LAG_EVENTS_MAX = 1_000;
 
-/** How far a follower of the log is behind it. */
+/** How far a follower lags. */
 export interface Lag {
-  /**
-   * Number of events after the position, up to `LAG_EVENTS_MAX`; that number means: at least as
-   * many.
-   */
+  /** Events after the position, up to `LAG_EVENTS_MAX`, which means at least as many. */
   readonly lagEvents: number;
   /** Age of the oldest event after the position; 0 at the head. */
   readonly lagSeconds: number;
 }
 
-/**
- * How long a follower has stood still, in seconds: since its last move, but not longer than it has
- * had anything to do. 0 at the head.
- * @param movedAt epoch milliseconds; undefined: it never moved.
- */
+/** Since the last move (undefined: never), but not longer than there was work. */
 export function stillSeconds(
   { lagSeconds }: Lag,
   movedAt: number | undefined,

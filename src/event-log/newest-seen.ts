@@ -1,17 +1,17 @@
 import type { SeenEvent } from './event-log.js';
 
-/** A place in the log as its adapter counts it, with the event that was there. */
+/** A place in the log as its adapter counts it, with its event. */
 export interface Seen extends SeenEvent {
   readonly ordinal: bigint;
 }
 
-/** Limit of seen events that are compared at once, evenly spread; each costs an index look-up. */
+/** Seen events per comparison, evenly spread; each costs an index look-up. */
 const RECENT_MAX = 128;
 
 /**
- * What this process knows of the end of its log. A log is only appended to: while the newest seen
- * event is at its position, everything before it is unchanged. When it is not, the log lost its end
- * and may have grown again since.
+ * The end of the log as this process has seen it. A log is only appended to: while the newest seen
+ * event is at its position, everything before it is unchanged. Otherwise the log lost its end and
+ * may have grown again since.
  */
 export class NewestSeen {
   private kept: Seen[] = [];
@@ -23,9 +23,8 @@ export class NewestSeen {
   }
 
   /**
-   * The events seen since the last comparison, oldest first, and the newest event of that
-   * comparison. One of them alone is not enough: between two comparisons a log can lose its end,
-   * grow beyond it again, and be read.
+   * Events seen since the last comparison, oldest first, after that comparison's newest. Several,
+   * because a log can lose its end and grow beyond it between two comparisons.
    */
   get recent(): readonly Seen[] {
     return this.kept;
@@ -36,10 +35,7 @@ export class NewestSeen {
     return this.found;
   }
 
-  /**
-   * @param epoch at the time of the request: an answer from before a loss does not describe the
-   * current log.
-   */
+  /** @param epoch at the request: answers from before a loss do not count. */
   note(ordinal: bigint, { position, eventId }: SeenEvent, epoch: number): void {
     const { newest } = this;
     if (epoch !== this.found || (newest !== undefined && ordinal <= newest.ordinal)) return;
@@ -48,16 +44,13 @@ export class NewestSeen {
     this.kept.push({ ordinal, position, eventId });
   }
 
-  /** The log held everything up to this one. */
+  /** The log has everything up to this event. */
   confirm(last: Seen, epoch: number): void {
     const place = this.kept.indexOf(last);
     if (epoch === this.found && place > 0) this.kept = this.kept.slice(place);
   }
 
-  /**
-   * The log does not have this event. Calls all listeners at once; no event of the log counts as
-   * seen any more.
-   */
+  /** The log does not have this event: calls all listeners and forgets all seen events. */
   wentBack(missing: SeenEvent, epoch: number): void {
     if (epoch !== this.found) return;
     const { position, eventId } = this.newest ?? missing;

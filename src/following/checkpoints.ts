@@ -6,7 +6,6 @@ import { epochMs, fetchRow, now, run, tables } from '../postgres/statements.js';
 import { CheckpointMoved } from './handler.js';
 import type { TrailPoint } from './trail.js';
 
-/** The stored checkpoint of a handler. */
 export interface HandlerCheckpoint {
   /** Null: before the first event. */
   readonly position: Position | null;
@@ -16,11 +15,11 @@ export interface HandlerCheckpoint {
   readonly trail: readonly TrailPoint[];
   /** Grows with every write. */
   readonly version: bigint;
-  /** When it moved last, epoch milliseconds. */
+  /** Last move, epoch milliseconds. */
   readonly movedAt: number;
 }
 
-/** A place to move to. */
+/** The place to move to. */
 export interface CheckpointMove {
   readonly reached: Position;
   readonly witness: SeenEvent | undefined;
@@ -30,7 +29,7 @@ export interface CheckpointMove {
 
 const TABLE = 'ledger.handler_checkpoints';
 
-/** Undefined: nothing was followed yet. @throws while the database is unavailable. */
+/** Undefined: none is stored. @throws while the database is unavailable. */
 export async function loadCheckpoint(
   db: Pool | PoolClient,
   name: string,
@@ -56,7 +55,7 @@ export async function loadCheckpoint(
   return { ...row, witness: parseWitness(row.witness), trail };
 }
 
-/** The first checkpoint. @returns false: there is one by now. */
+/** Stores the first checkpoint. @returns false: one exists by now. */
 export async function beginCheckpoint(
   db: Pool | PoolClient,
   name: string,
@@ -73,8 +72,8 @@ export async function beginCheckpoint(
 }
 
 /**
- * Moves it, in the caller's transaction where there is one. A crash of the server may undo it with
- * what was written in the same transaction: the events are handled again.
+ * Moves it, in the caller's transaction if there is one. A crash of the server may undo it together
+ * with other writes of the transaction: the events are handled again.
  * @param to undefined: only its version grows.
  * @returns the new version.
  * @throws {CheckpointMoved} when the stored version is another one.
@@ -109,10 +108,7 @@ export async function moveCheckpoint(
   return version + 1n;
 }
 
-/**
- * Puts it at a place, whatever is stored: after the log lost its end, or in another log. Within the
- * caller's transaction. @returns whether it exists.
- */
+/** Overwrites it after a loss or a change of the log. @returns whether it exists. */
 export async function placeCheckpoint(
   client: PoolClient,
   name: string,
@@ -135,6 +131,6 @@ export async function placeCheckpoint(
   return placed === 1;
 }
 
-/** As JSON, to be stored. */
+/** JSON to store. */
 const trailText = (trail: readonly TrailPoint[]): string =>
   JSON.stringify(trail.map(({ reached, witness }) => ({ reached, witness: witnessText(witness) })));

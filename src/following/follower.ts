@@ -1,9 +1,9 @@
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
-import { atMost } from '../foundation/in-time.js';
+import { waitAtMost } from '../foundation/timeout.js';
 import type { Logger } from '../foundation/logger.js';
 import { backOffMs, pause, type BackOff } from '../foundation/pause.js';
-import { Rest } from '../foundation/rest.js';
+import { PagePause } from './page-pause.js';
 import { Leadership, leadWhileStarted, type Locks } from '../postgres/leadership.js';
 import {
   CheckpointMoved,
@@ -17,15 +17,14 @@ export interface FollowerOptions<Page extends FollowedPage> {
   readonly log: EventLog;
   readonly locks: Locks;
   readonly handlers: readonly Handler<Page>[];
-  /** Undefined: of an empty page. @throws while the keys of people cannot be read. */
+  /** Undefined: an empty page. @throws while the keys of people cannot be read. */
   readonly decode: (recorded: readonly RecordedEvent[]) => Promise<Page | undefined>;
-  /** Called before each turn. */
   readonly prepare?: () => Promise<unknown>;
-  /** Called before each turn: repairs what a loss of the log's end left. */
+  /** Called before each turn: repairs the database after a loss of the log's end. */
   readonly settle?: () => Promise<unknown>;
   /** Called about every second while this process leads. */
   readonly refresh?: () => Promise<unknown>;
-  /** What is stored of handlers that another process leads. */
+  /** Stored positions of handlers that another process leads. */
   readonly stored?: (names: readonly string[]) => Promise<ReadonlyMap<string, StoredPosition>>;
   /** Events in a page; bounds the memory. Default 500. */
   readonly pageSize?: number;
@@ -40,29 +39,29 @@ export interface FollowerOptions<Page extends FollowedPage> {
   readonly logger?: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
-/** The tail was ahead of a handler that had read everything: the handler reads again. */
+/** Pause of a handler that has read everything while the tail is ahead. */
 const READ_AGAIN_MS = 10;
 /** A handler that takes longer for a page leaves the tail. */
 const SLOW_MS = 500;
 
-/** How work of a handler ended. */
-interface Ended {
+/** The outcome of a handler's work. */
+interface WorkOutcome {
   readonly failure?: unknown;
 }
 
-/** A time of leading the handlers whose locks this process holds, until something ends it. */
+/** A time of leading the handlers whose locks this process holds. */
 interface Turn<Page extends FollowedPage> {
   readonly handlers: ReadonlyMap<string, Handler<Page>>;
   readonly signal: AbortSignal;
   /** Of the log at the beginning of the turn. */
   readonly epoch: number;
-  /** Handlers that follow the tail; the others are catching up on their own. */
+  /** Handlers that follow the tail; the others catch up on their own. */
   readonly joined: Set<Handler<Page>>;
   readonly catchingUp: Set<Promise<void>>;
   /** Failures of handlers that are not on the tail. */
   readonly failed: Map<Handler<Page>, unknown>;
-  /** What handlers of the tail are working on. */
-  readonly working: Map<Handler<Page>, Promise<Ended>>;
+  /** Running work of handlers on the tail. */
+  readonly working: Map<Handler<Page>, Promise<WorkOutcome>>;
   /** The end of the last page of the tail. */
   tail: Position | undefined;
 }
@@ -75,20 +74,20 @@ interface SeenPosition extends StoredPosition {
 /**
  * Follows the log for all its handlers: each page is read and decoded once. A handler that fails or
  * is slow leaves the common tail, catches up by itself and joins again, so that none delays the
- * others. Of several processes one leads each handler, the others are standby.
+ * others. One process leads each handler; the others are standby.
  */
 export class Follower<Page extends FollowedPage> {
   private readonly leadership: Leadership;
   private readonly waiters: PositionWaiters;
-  private readonly rest: Rest;
+  private readonly pagePause: PagePause;
   private readonly stopping = new AbortController();
   private readonly errors = new Map<string, string>();
-  /** In a row, by handler. */
+  /** Consecutive failures, by handler. */
   private readonly failures = new Map<string, number>();
   private running: Promise<void> | undefined;
   private polling = false;
   private interruption: string | null = null;
-  /** Of handlers that another process leads, as last read, by name. */
+  /** Positions of handlers that another process leads, as last read, by name. */
   private readonly foreign = new Map<string, SeenPosition>();
   private turn: Turn<Page> | undefined;
 
@@ -97,7 +96,7 @@ export class Follower<Page extends FollowedPage> {
     this.waiters = new PositionWaiters(log);
     const isAwaited = (): boolean =>
       this.waiters.size > 0 || handlers.some((handler) => handler.isAwaited);
-    this.rest = new Rest(isAwaited, restMs);
+    this.pagePause = new PagePause(isAwaited, restMs);
     this.leadership = new Leadership(
       locks,
       handlers.map(({ name }) => name),
@@ -105,7 +104,7 @@ export class Follower<Page extends FollowedPage> {
     log.onWentBack(() => this.leadership.endTurn());
   }
 
-  /** Begins in the background and continues through every outage until `stop`. */
+  /** Runs in the background, through every outage, until `stop`. */
   start(): void {
     this.running ??= this.run();
   }
@@ -117,12 +116,12 @@ export class Follower<Page extends FollowedPage> {
     this.leadership.release();
   }
 
-  /** Whether this process leads the handler at present. */
+  /** This process leads the handler at present. */
   leads(name: string): boolean {
     return this.turn?.handlers.has(name) ?? false;
   }
 
-  /** Whether the handler has left the common tail, and catches up by itself. */
+  /** The handler has left the common tail, and catches up by itself. */
   isDetached(name: string): boolean {
     const handler = this.turn?.handlers.get(name);
     return handler !== undefined && this.turn?.joined.has(handler) === false;
@@ -133,15 +132,11 @@ export class Follower<Page extends FollowedPage> {
     return this.errors.get(name) ?? this.interruption;
   }
 
-  /** Callers that wait for a position. */
   get waiting(): number {
     return this.waiters.size;
   }
 
-  /**
-   * How far these handlers are, by name; undefined: nothing taken yet. @throws while the database
-   * is unavailable.
-   */
+  /** By name; undefined: nothing taken yet. @throws while the database is unavailable. */
   async positions(names: readonly string[]): Promise<ReadonlyMap<string, Position | undefined>> {
     const foreign = names.filter((name) => !this.leads(name));
     const stored = await this.stored(foreign);
@@ -154,9 +149,9 @@ export class Follower<Page extends FollowedPage> {
   }
 
   /**
-   * Waits until all these handlers include the position; false when they do not within the time. In
-   * the leading process the page itself wakes the caller; in others the checkpoints are read every
-   * few milliseconds while a caller waits. A caller that leaves aborts the signal.
+   * Waits until all these handlers include the position; false after the time. The leading process
+   * answers after the page itself; others read the checkpoints every few milliseconds while a
+   * caller waits. A caller that leaves aborts the signal.
    */
   async waitFor(
     position: Position,
@@ -167,19 +162,19 @@ export class Follower<Page extends FollowedPage> {
     const behind = names.filter((name) => !this.isKnownToInclude(name, position));
     if (behind.length === 0) return true;
     const reached = this.waiters.wait(position, behind, timeoutMs, signal);
-    this.rest.end();
+    this.pagePause.end();
     void this.pollWhileAwaited();
     return reached;
   }
 
-  /** Whether these handlers are known to include the position; never asks the database. */
+  /** These handlers are known to include the position, without reading the database. */
   have(position: Position, names: readonly string[]): boolean {
     return names.every((name) => this.isKnownToInclude(name, position));
   }
 
   private isKnownToInclude(name: string, position: Position): boolean {
     const { log } = this.options;
-    // A position that was taken before the log lost its end is no position of the current log.
+    // A position from before the log lost its end is none of the current log.
     const turn = this.turn?.epoch === log.epoch ? this.turn : undefined;
     const taken = turn?.handlers.get(name)?.position ?? this.seenOf(name);
     return taken !== undefined && log.compare(taken, position) >= 0;
@@ -248,7 +243,7 @@ export class Follower<Page extends FollowedPage> {
       logger?.info({ handlers: [...held] }, 'leading handlers of the log');
       await this.followLog(turn);
     } finally {
-      // However the turn ended: handlers that catch up on their own end by this signal.
+      // Ends the handlers that catch up on their own, however the turn ended.
       this.leadership.endTurn();
       await Promise.all(turn.catchingUp);
       await Promise.all(
@@ -263,13 +258,15 @@ export class Follower<Page extends FollowedPage> {
     }
   }
 
-  /** The tail begins where the foremost handler is; the others catch up with it. */
+  /** The tail begins at the foremost handler; the others catch up with it. */
   private async beginAll(turn: Turn<Page>): Promise<void> {
     const { log } = this.options;
     const head = await log.head();
     const all = [...turn.handlers.values()];
     for (const handler of all) turn.joined.add(handler);
-    await Promise.all(all.map((handler) => this.orLeave(handler, turn, this.begin(handler, turn))));
+    await Promise.all(
+      all.map((handler) => this.detachIfSlow(handler, turn, this.begin(handler, turn))),
+    );
     const begun = [...turn.joined].map(({ position }) => position);
     turn.tail =
       begun.length === 0 ? head : begun.reduce((a, b) => (log.compare(a, b) >= 0 ? a : b));
@@ -277,7 +274,7 @@ export class Follower<Page extends FollowedPage> {
     this.turn = turn;
     for (const handler of turn.joined)
       if (log.compare(handler.position, turn.tail) < 0 || handler.isBusy)
-        this.catchUpAlone(handler, turn);
+        this.detach(handler, turn);
   }
 
   private async begin(handler: Handler<Page>, turn: Turn<Page>): Promise<void> {
@@ -285,7 +282,7 @@ export class Follower<Page extends FollowedPage> {
       signal: turn.signal,
       fail: (error) => this.failed(handler, turn, error),
       succeed: () => this.succeeded(handler),
-      hurry: () => this.rest.end(),
+      hurry: () => this.pagePause.end(),
     });
     this.advanced(handler);
   }
@@ -298,18 +295,14 @@ export class Follower<Page extends FollowedPage> {
       if (!page) continue;
       await this.takeByJoined(page, turn);
       turn.tail = page.last;
-      // A handler that joined while the page was being taken lacks it, and the next page may be far
-      // off.
+      // A handler that joined during the page lacks it, and the next page may be far off.
       for (const handler of turn.joined)
-        if (log.compare(handler.position, turn.tail) < 0) this.catchUpAlone(handler, turn);
-      await this.rest.take(recorded.length, signal);
+        if (log.compare(handler.position, turn.tail) < 0) this.detach(handler, turn);
+      await this.pagePause.take(recorded.length, signal);
     }
   }
 
-  /**
-   * Decoding needs the key store: while that is unavailable the tail waits, since no handler could
-   * continue without it.
-   */
+  /** While the key store is unavailable the tail waits: no handler can continue without it. */
   private async decodeTail(
     recorded: readonly RecordedEvent[],
     turn: Turn<Page>,
@@ -327,13 +320,13 @@ export class Follower<Page extends FollowedPage> {
 
   private async takeByJoined(page: Page, turn: Turn<Page>): Promise<void> {
     const { log } = this.options;
-    // A handler can be ahead of the page, having caught up by itself; its checkpoint must not move
+    // A handler that caught up by itself can be ahead of the page; its checkpoint must not move
     // back.
     const joined = [...turn.joined].filter(
       (handler) => log.compare(handler.position, page.last) < 0,
     );
     await Promise.all(
-      joined.map((handler) => this.orLeave(handler, turn, this.take(handler, page, turn))),
+      joined.map((handler) => this.detachIfSlow(handler, turn, this.take(handler, page, turn))),
     );
   }
 
@@ -341,37 +334,34 @@ export class Follower<Page extends FollowedPage> {
     await handler.take(page);
     this.taken(handler);
     // The other handlers follow the tail meanwhile.
-    if (handler.isBusy && turn.joined.has(handler)) this.catchUpAlone(handler, turn);
+    if (handler.isBusy && turn.joined.has(handler)) this.detach(handler, turn);
   }
 
-  /** Waits for the work of a handler on the tail; with a failure, or after a while, it leaves. */
-  private async orLeave(
+  /** Waits for the work of a handler on the tail. A slow or failed handler leaves the tail. */
+  private async detachIfSlow(
     handler: Handler<Page>,
     turn: Turn<Page>,
     work: Promise<void>,
   ): Promise<void> {
     const ending = work.then(
-      (): Ended => ({}),
-      (failure: unknown): Ended => ({ failure }),
+      (): WorkOutcome => ({}),
+      (failure: unknown): WorkOutcome => ({ failure }),
     );
     turn.working.set(handler, ending);
-    const ended = await Promise.race([ending, atMost(SLOW_MS, ending)]);
-    if (ended === undefined || ended.failure !== undefined) this.catchUpAlone(handler, turn);
+    const ended = await Promise.race([ending, waitAtMost(SLOW_MS, ending)]);
+    if (ended === undefined || ended.failure !== undefined) this.detach(handler, turn);
     else turn.working.delete(handler);
   }
 
-  /** Work of a handler between two pages failed. */
+  /** A handler's work between two pages failed. */
   private failed(handler: Handler<Page>, turn: Turn<Page> | undefined, failure: unknown): void {
     if (turn === undefined || turn.signal.aborted) return;
     turn.failed.set(handler, failure);
-    this.catchUpAlone(handler, turn);
+    this.detach(handler, turn);
   }
 
-  /**
-   * Takes a handler off the tail until it has caught up with it. Meanwhile the handler reads and
-   * decodes for itself.
-   */
-  private catchUpAlone(handler: Handler<Page>, turn: Turn<Page>): void {
+  /** Until it has caught up, the handler reads and decodes for itself. */
+  private detach(handler: Handler<Page>, turn: Turn<Page>): void {
     if (!turn.joined.delete(handler)) return;
     const work = this.catchUp(handler, turn).finally(() => turn.catchingUp.delete(work));
     turn.catchingUp.add(work);
@@ -393,13 +383,12 @@ export class Follower<Page extends FollowedPage> {
         const page = await decode(await log.readAll(handler.position, pageSize));
         if (page) await handler.take(page);
         this.taken(handler);
-        // A page, a piece, a page: an erasure with very many rows does not delay the events of
-        // others.
+        // Pages and pieces alternate: a large erasure does not delay the events of others.
         if (handler.isBusy) await handler.workOn?.();
         if (turn.failed.has(handler)) continue;
         // Compared and joined in one turn of the event loop: no page of the tail can arrive in
-        // between, and the tail skips events that a handler has already. An empty read is not
-        // enough: the tail may have read more since.
+        // between, and the tail skips events that a handler has. An empty read is not enough: the
+        // tail may have read more.
         if (!handler.isBusy && log.compare(handler.position, turn.tail) >= 0) {
           turn.joined.add(handler);
           return;
@@ -411,12 +400,12 @@ export class Follower<Page extends FollowedPage> {
     }
   }
 
-  /** Before the stored state is loaded again: a write may have happened although it failed. */
+  /** Before the stored state is loaded again: a failed write may have taken effect. */
   private async recover(handler: Handler<Page>, failure: unknown, turn: Turn<Page>): Promise<void> {
     const failures = this.failures.get(handler.name) ?? 0;
     this.failures.set(handler.name, failures + 1);
-    // A repair wrote at the same time, which is no error; or another leader did, because the locks
-    // are lost and the connection has not reported it yet.
+    // A concurrent repair, which is no error; or another leader after an unreported loss of the
+    // locks.
     if (failure instanceof CheckpointMoved && failures === 0) return this.leadership.confirmTurn();
     await this.noteError(handler, failure);
     const wait = handler.isLasting?.(failure)

@@ -3,26 +3,25 @@ import { lagAfter, stillSeconds, type Lag } from '../event-log/lag.js';
 import type { Follower } from './follower.js';
 import type { FollowedPage } from './handler.js';
 
-/** What the follower of this process knows of its handlers. */
 export type Progress = Pick<Follower<FollowedPage>, 'leads' | 'isDetached' | 'problemOf'>;
 
 /** The part of a handler's state that the process has in memory. */
-export interface Standing {
+export interface FollowerRole {
   readonly role: 'leader' | 'standby';
-  /** Whether it has left the common tail, and catches up by itself. */
+  /** The handler left the common tail, and catches up by itself. */
   readonly detached: boolean;
   /** Why it does not continue; null: it does. */
   readonly lastError: string | null;
 }
 
 /** The state of a handler, for the health page and the metrics. */
-export interface HandlerStatus extends Standing, Lag {
+export interface HandlerStatus extends FollowerRole, Lag {
   readonly position: Position | null;
-  /** How long it has stood still although there are events. */
+  /** How long it has not moved although there are events. */
   readonly stillSeconds: number;
 }
 
-export const standing = (follower: Progress, name: string): Standing => ({
+export const standing = (follower: Progress, name: string): FollowerRole => ({
   role: follower.leads(name) ? 'leader' : 'standby',
   detached: follower.isDetached(name),
   lastError: follower.problemOf(name),
@@ -35,7 +34,7 @@ export async function handlerStatus(
     position,
     movedAt,
   }: { readonly position: Position | undefined; readonly movedAt?: number | undefined },
-): Promise<Omit<HandlerStatus, keyof Standing>> {
+): Promise<Omit<HandlerStatus, keyof FollowerRole>> {
   const lag = await lagAfter(log, position, await log.head(), now);
   return { position: position ?? null, ...lag, stillSeconds: stillSeconds(lag, movedAt, now) };
 }

@@ -1,6 +1,6 @@
 import type { Position } from '../event-log/event-log.js';
 
-/** A section of the log, read and decoded once for all handlers. Never empty. */
+/** A part of the log, read and decoded once for all handlers. Never empty. */
 export interface FollowedPage {
   readonly last: Position;
   readonly lastEventId: string;
@@ -8,47 +8,42 @@ export interface FollowedPage {
 
 /** A time in which this process leads a handler. */
 export interface HandlerTurn {
-  /** Aborts at its end. */
   readonly signal: AbortSignal;
-  /** Work of the handler failed between two pages: it begins again. */
+  /** Reports that work between two pages failed: the handler begins again. */
   fail(error: unknown): void;
-  /** Work of the handler succeeded: an earlier failure is over. */
+  /** Reports that work succeeded: an earlier failure is over. */
   succeed(): void;
-  /** A caller waits for the handler: the follower does not rest. */
+  /** Reports a waiting caller: the follower does not pause. */
   hurry(): void;
 }
 
 /**
  * Part of the service that follows the log: a projection, the reactions, the announcements, the
- * seals. Of all processes one leads it. It stores its own checkpoint, and writes it only from the
- * checkpoint that it read.
+ * seals. One process leads it. It stores its own checkpoint, and writes it only from the checkpoint
+ * that it read.
  */
 export interface Handler<Page extends FollowedPage> {
-  /** Its lock. */
   readonly name: string;
   /** The last event that it has taken since `begin`; undefined: none. */
   readonly position: Position | undefined;
-  /** Whether it works on pages after it has taken them, and reports when that succeeded. */
+  /** It works on pages after it has taken them, and reports when that succeeded. */
   readonly worksLater?: boolean;
-  /** Whether callers wait for it. */
+  /** Callers wait for it. */
   readonly isAwaited?: boolean;
   /** Loads what is stored: when this process begins to lead it, and after a failure. */
   begin(turn: HandlerTurn): Promise<void>;
-  /**
-   * Takes the events of the page that are behind its position; afterwards the position is the end
-   * of the page, or behind it. After an error it begins again.
-   */
+  /** Takes the events after its position, which moves to the page's end or stays after it. */
   take(page: Page): Promise<void>;
   /** Work between its pages, during which it does not follow the tail. */
   readonly isBusy?: boolean;
   workOn?(): Promise<void>;
-  /** Whether something else than its events asks it to begin again. */
+  /** True when a change outside the log requires it to begin again. */
   isOutdated?(): boolean;
-  /** Finishes what it has begun: the turn is over. Does not reject. */
+  /** Completes work in progress at the end of the turn. Does not reject. */
   end?(): Promise<void>;
   /** A line without personal data. */
   describe(error: unknown): string;
-  /** Whether no retry of this release succeeds. */
+  /** No retry of this release can succeed. */
   isLasting?(error: unknown): boolean;
   /** Records the error for other processes. Does not reject. */
   noteError?(text: string): Promise<void>;
@@ -57,14 +52,11 @@ export interface Handler<Page extends FollowedPage> {
 /** A position that the leading process has stored. */
 export interface StoredPosition {
   readonly position: Position;
-  /** Whether it still counts; missing: always. */
+  /** Whether it is still valid; missing: always. */
   readonly counts?: () => boolean;
 }
 
-/**
- * The stored checkpoint is another one than this process last read or wrote: another process leads,
- * or an operator has moved it.
- */
+/** Another leader or an operator moved the checkpoint since this process read it. */
 export class CheckpointMoved extends Error {
   override readonly name = 'CheckpointMoved';
   constructor(readonly handler: string) {

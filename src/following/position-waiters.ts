@@ -13,10 +13,7 @@ export class PositionWaiters {
 
   constructor(private readonly log: Pick<EventLog, 'compare'>) {}
 
-  /**
-   * True once all of them are at or past the position, false on a time-out or when the signal
-   * aborts. The caller reports progress with `advanced`.
-   */
+  /** True once all have reached the position, false after the time or on abort. */
   wait(
     position: Position,
     projections: readonly string[],
@@ -49,12 +46,10 @@ export class PositionWaiters {
     }
   }
 
-  /** Callers that wait. */
   get size(): number {
     return this.waiters.size;
   }
 
-  /** The projections that are waited for. */
   awaited(): string[] {
     return [...new Set([...this.waiters].flatMap(({ missing }) => [...missing]))];
   }

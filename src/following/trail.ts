@@ -1,9 +1,6 @@
 import type { Position, SeenEvent } from '../event-log/event-log.js';
 
-/**
- * An earlier checkpoint of a handler, and the newest event that its process had seen then: its
- * effects up to the checkpoint are all at or before that event.
- */
+/** Effects up to this checkpoint are at or before the witness, the newest event then. */
 export interface TrailPoint {
   readonly reached: Position;
   readonly witness: SeenEvent;
@@ -13,10 +10,7 @@ const NEAR = 8;
 const POINTS_MAX = 3 * NEAR;
 const EVERY_MS = 1_000;
 
-/**
- * Earlier checkpoints of a handler: one per second for the last seconds, then ever sparser. From
- * any place of the log the next older point is about as far away as the place is from the head.
- */
+/** Earlier checkpoints: one per second at first, then ever sparser. */
 export class Trail {
   private added = -Infinity;
 
@@ -26,21 +20,18 @@ export class Trail {
     private readonly order: (position: Position) => bigint,
   ) {}
 
-  /**
-   * All points with this one; undefined: too soon after the previous one. @param now by a monotonic
-   * clock, in milliseconds.
-   */
+  /** All points; undefined: too soon after the last. @param now monotonic milliseconds. */
   pass(reached: Position, witness: SeenEvent, now: number): readonly TrailPoint[] | undefined {
     if (now - this.added < EVERY_MS) return undefined;
     this.added = now;
     const all = [...this.kept, { reached, witness }];
-    while (all.length > POINTS_MAX) all.splice(this.leastMissed(all), 1);
+    while (all.length > POINTS_MAX) all.splice(this.leastUseful(all), 1);
     this.kept = all;
     return this.kept;
   }
 
-  /** The point whose neighbours are nearest to each other, for their age; never a near one. */
-  private leastMissed(points: readonly TrailPoint[]): number {
+  /** The point whose neighbours are closest for their age; never a recent one. */
+  private leastUseful(points: readonly TrailPoint[]): number {
     const places = points.map(({ reached }) => Number(this.order(reached)));
     const head = places.at(-1) ?? 0;
     let found = 1;

@@ -1,7 +1,7 @@
 /**
- * Combines calls: all calls of one turn of the event loop, or during a running call, share the next
- * one.
- * @param work returns its results in the order of its arguments. An error reaches all callers.
+ * Combines calls of one turn of the event loop, or those during a running call, into the next call.
+ * An error rejects all of them.
+ * @param work returns its results in the order of its arguments.
  */
 export function batched<T, R>(
   work: (all: readonly T[]) => Promise<readonly R[]>,

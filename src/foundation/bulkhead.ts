@@ -1,22 +1,22 @@
 export interface BulkheadLimits {
-  /** Pieces of work at once. */
+  /** Tasks that run concurrently. */
   readonly atWorkMax: number;
-  /** Pieces of work that wait for a place; half of them may be of one tenant. */
+  /** Tasks that wait for a slot; at most half of them of one tenant. */
   readonly waitingMax: number;
 }
 
-/** A place among the work that is done at once. A second call does nothing. */
+/** A slot of a running task. A second call does nothing. */
 export type Place = { leave(): void };
 
 type Begin = (place: Place | undefined) => void;
 
 /**
- * Bounds the work that is done at once, and the work that waits for it. Tenants take turns, and the
- * work of a tenant keeps its order. While others wait, a tenant has a third of the places at most,
- * and otherwise three quarters: a newcomer need not wait for work that takes long.
+ * Bounds running and waiting tasks. Tenants take turns, and the tasks of one tenant keep their
+ * order. A tenant has at most a third of the slots while others wait, and otherwise three quarters:
+ * a newcomer need not wait for long tasks.
  */
 export class Bulkhead {
-  /** By tenant; the one whose turn is next comes first. */
+  /** By tenant, in the order of their turns. */
   private readonly waiting = new Map<string, Begin[]>();
   private readonly atWorkOf = new Map<string, number>();
   private atWork = 0;
@@ -27,7 +27,7 @@ export class Bulkhead {
     return this.atWork > 0;
   }
 
-  /** Whether the work of this tenant would be refused now. */
+  /** True when a task of this tenant would be rejected now. */
   isFullFor(tenant: string): boolean {
     if (this.mayBegin(tenant)) return false;
     const { waitingMax } = this.limits;
@@ -36,10 +36,7 @@ export class Bulkhead {
     return all >= waitingMax || own >= Math.ceil(waitingMax / 2);
   }
 
-  /**
-   * Waits for a place. Undefined: the queue, or the tenant's part of it, is full, or the signal
-   * aborted before there was a place.
-   */
+  /** Waits for a slot. Undefined: the queue or the tenant's half is full, or the signal aborted. */
   enter(tenant: string, signal?: AbortSignal): Promise<Place | undefined> {
     if (signal?.aborted || this.isFullFor(tenant)) return Promise.resolve(undefined);
     const isFirst = !this.waiting.has(tenant);
@@ -86,7 +83,7 @@ export class Bulkhead {
   }
 
   private serve(): void {
-    // A tenant that is served comes again at the end of this loop, behind the others.
+    // A served tenant is appended and visited again at the end of this loop.
     for (const [tenant, queue] of this.waiting) {
       if (!this.mayBegin(tenant)) continue;
       const next = queue.shift();

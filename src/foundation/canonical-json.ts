@@ -22,11 +22,11 @@ function textOf(value: unknown, orders: MemberOrders): string {
 
 interface Member {
   readonly name: string;
-  /** As it is written before the value. */
+  /** The quoted name and colon. */
   readonly label: string;
 }
 
-/** The members of objects in order. Rows of a list have the same: one order serves them all. */
+/** Sorted members of objects. Rows of a list have the same members and share one sort. */
 class MemberOrders {
   private names: readonly string[] = [];
   private order: readonly Member[] = [];

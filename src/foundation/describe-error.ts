@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { errorCode } from './error-code.js';
 
-/** The error's name, for log lines: messages of databases and libraries may quote values. */
+/** For log lines: the name without the message, which may quote values. */
 export const errorName = (error: unknown): string =>
   error instanceof Error ? error.name : 'unknown error';
 
@@ -9,14 +9,11 @@ export const errorName = (error: unknown): string =>
 export const errorNameAndCode = (error: unknown): string =>
   [errorName(error), errorCode(error)].filter((part) => part !== undefined).join(' ');
 
-/** The first line of the message, for an operator. */
+/** For operators: the first line of the message. */
 export const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message.split('\n')[0] : '') || 'unknown error';
 
-/**
- * An error's kind and origin for the log. Its message may quote the client's text, so it is left
- * out.
- */
+/** For log lines: kind and origin without the message, which may quote the client's text. */
 interface LoggedError {
   readonly name: string;
   readonly code?: string;
@@ -24,7 +21,7 @@ interface LoggedError {
   readonly cause?: LoggedError;
 }
 
-/** Includes errors of other realms: Node's own are, inside of a vm context. */
+/** Includes errors of other realms, such as Node's own inside a vm context. */
 export const isError = (value: unknown): value is Error =>
   value instanceof Error || types.isNativeError(value);
 

@@ -1,4 +1,4 @@
-/** A pattern of the whole numbers up to this one, with any zeros before them. */
+/** A pattern of the integers from 0 to `max`, leading zeros included. */
 export function digitsUpTo(max: number): string {
   const digits = String(max);
   const smaller = [...digits].flatMap((digit, index) =>

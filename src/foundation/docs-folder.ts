@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 
-/** The nearest `docs` folder above this file: the bundle is in another folder than the source. */
+/** The nearest `docs` folder above this file; source and bundle are at different depths. */
 export function docsFolder(): URL {
   for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
     const docs = new URL('docs/', folder);

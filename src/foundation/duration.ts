@@ -8,15 +8,12 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 };
 const DURATION_MAX_MS = 366 * 86_400_000;
 
-/** What `durationMs` takes, in at most ten characters. */
+/** The texts that `durationMs` reads, of at most ten characters. */
 export const DURATION_PATTERN = `^(?:0|${Object.entries(UNITS_MS)
   .map(([unit, ms]) => `${digitsUpTo(DURATION_MAX_MS / ms)}${unit}`)
   .join('|')})$`;
 
-/**
- * `30s`, `15m`, `24h`, `7d` or `0`, in milliseconds; undefined: none of these, or over `max`, which
- * is a year.
- */
+/** Milliseconds of `30s`, `15m`, `24h`, `7d` or `0`; undefined: invalid, or above `max`. */
 export function durationMs(text: string, max = DURATION_MAX_MS): number | undefined {
   if (text === '0') return 0;
   const [, number = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
@@ -24,7 +21,7 @@ export function durationMs(text: string, max = DURATION_MAX_MS): number | undefi
   return number !== '' && ms <= max ? ms : undefined;
 }
 
-/** For people, in the largest unit of which it has two: `40 d`, `90 min`. */
+/** In the largest unit of which it has at least two: `40 d`, `90 min`. */
 export function durationText(ms: number): string {
   const of = (unitMs: number): number => Math.round(ms / unitMs);
   if (ms >= 2 * 86_400_000) return `${of(86_400_000)} d`;

@@ -1,7 +1,4 @@
-/**
- * The `code` of an error of Node or Postgres (`ENOENT`, `57P01`), or undefined. Checks the shape,
- * not the class: Node's own errors belong to another realm inside jest and `vm`.
- */
+/** `ENOENT`, `57P01`. By shape: classes differ between realms (jest, `vm`). */
 export function errorCode(error: unknown): string | undefined {
   return typeof error === 'object' &&
     error !== null &&

@@ -1,14 +1,11 @@
-/** Ids that clients choose, and their texts. */
+/** Limits of ids and texts that clients choose. */
 
 export const ID_LENGTH_MAX = 255;
 export const CONTROL = /\p{Cc}|\p{Surrogate}/u;
 
-/**
- * 1 to 255 characters, no control characters, no half of a surrogate pair; any printable character
- * is allowed, e-mail addresses included.
- */
+/** 1 to 255 characters without control characters and unpaired surrogates. */
 export function isIdentifier(text: string): boolean {
-  // In code points: a character outside of the basic plane counts once.
+  // In code points: a character outside the basic plane counts once.
   return (
     text !== '' &&
     text.length <= 2 * ID_LENGTH_MAX &&
@@ -17,10 +14,7 @@ export function isIdentifier(text: string): boolean {
   );
 }
 
-/**
- * Longest text. Not part of the contract: it keeps a person's description within
- * one append.
- */
+/** Not part of the contract: keeps a person's description within one append. */
 export const TEXT_LENGTH_MAX = 2048;
 
 export const isText = (value: unknown): value is string =>

@@ -1,12 +1,9 @@
 const INSTANT_MAX = 8.64e15;
-// A plus sign before a zone that was not percent-encoded arrives as a space.
+// A plus sign before a zone arrives as a space when it was not percent-encoded.
 const ISO =
   /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?(Z|[+\- ]\d{2}(?::?\d{2})?)?)?$/i;
 
-/**
- * Epoch milliseconds of a text: epoch milliseconds or ISO 8601, in UTC unless it names a zone.
- * Null: not a point in time.
- */
+/** Epoch milliseconds of such a number or of ISO 8601 (default UTC). Null: neither. */
 export function instant(text: string): number | null {
   if (/^-?\d{1,16}$/.test(text)) {
     const epoch = Number(text);
@@ -18,7 +15,7 @@ export function instant(text: string): number | null {
   return Number.isNaN(parsed) ? null : parsed;
 }
 
-/** As `instant`, as the end of a range that includes it: a date without time is its last moment. */
+/** As `instant`, for the inclusive end of a range: a date without time is its last millisecond. */
 export const lastInstant = (text: string): number | null =>
   instant(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T23:59:59.999Z` : text);
 
@@ -37,5 +34,5 @@ function fullZone(zone: string): string {
 const LEAP_YEAR = '(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)';
 const DAY = `(?:\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))|${LEAP_YEAR}-02-29)`;
 
-/** A pattern of the texts in ISO 8601 that `instant` takes. */
+/** A pattern of the ISO 8601 texts that `instant` reads. */
 export const ISO_TIME = `(?:${DAY}(?:T(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d{1,9})?)?(?:Z|[+-](?:0\\d|1[0-3]):[0-5]\\d)?)?)`;

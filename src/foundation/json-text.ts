@@ -1,11 +1,8 @@
-/** JSON that clients send, as text. */
+/** Nesting that bodies of clients may have. */
 
 export const DEPTH_MAX = 32;
 
-/**
- * Scans the text before it is parsed: building a million nested arrays only to refuse them takes
- * seconds.
- */
+/** Before parsing: building a million nested arrays takes seconds. */
 export function isDeeperThan(text: string, max: number): boolean {
   let depth = 0;
   let isInString = false;
@@ -20,21 +17,17 @@ export function isDeeperThan(text: string, max: number): boolean {
   return depth > max;
 }
 
-/** What is wrong with such a member, and what to do. */
+/** For an error message: the problem of a member and its remedy. */
 export const ROUNDED = 'is an integer beyond 2^53-1 and would be rounded: send it as a string';
 
-/** Half a surrogate pair: no text that is accepted holds one. */
+/** Half a surrogate pair, which no accepted text contains. */
 const MARK = '\ud800';
-/** A text, or a number. */
+/** A JSON string or number. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 
-/**
- * The parsed value, with a mark in the place of each integer that a double rounds: one beyond
- * 2^53-1, written without point and exponent. Undefined: there is none.
- * @param json valid, and without text that cannot be stored.
- */
+/** Marks integers that a double would round. Undefined: none. @param json valid, storable. */
 export function withRoundedMarked(json: string): unknown {
-  // Most bodies have no number so long, not even a time: only this search is spent on them.
+  // Keeps the second parse away from most bodies, which have no number of 16 digits.
   if (!/\d{16}/.test(json)) return undefined;
   const marked = json.replace(TOKENS, (token) => (isRounded(token) ? '"\\ud800"' : token));
   return marked === json ? undefined : (JSON.parse(marked) as unknown);
@@ -43,7 +36,7 @@ export function withRoundedMarked(json: string): unknown {
 const isRounded = (token: string): boolean =>
   /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
 
-/** The members that hold a mark, such as `events[0].fields.order`. */
+/** Paths of the marked members, such as `events[0].fields.order`. */
 export function roundedIn(value: unknown, path = ''): readonly string[] {
   if (value === MARK) return [path];
   if (Array.isArray(value)) return value.flatMap((item, at) => roundedIn(item, `${path}[${at}]`));

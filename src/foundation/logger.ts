@@ -1,4 +1,4 @@
-/** The log of a part of the service; a pino logger fits. Never personal data or secrets. */
+/** A pino logger fits. Never log personal data or secrets. */
 export interface Logger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

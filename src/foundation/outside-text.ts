@@ -1,4 +1,4 @@
-/** Text from outside that Postgres cannot store and UTF-8 cannot encode is refused. */
+/** Postgres cannot store these characters, and UTF-8 cannot encode them. */
 const UNSTORABLE = /[\p{Surrogate}\0]/u;
 
 export const NOT_STORABLE = 'holds a NUL character or half a surrogate pair';
@@ -7,7 +7,7 @@ export const isStorable = (text: string): boolean => !UNSTORABLE.test(text);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Without a mark of its byte order. Undefined: the bytes are not UTF-8. */
+/** Without the byte order mark. Undefined: the bytes are not UTF-8. */
 export function utf8Text(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes);
@@ -16,10 +16,7 @@ export function utf8Text(bytes: Uint8Array): string | undefined {
   }
 }
 
-/**
- * The text of a file that an operator wrote, or what is wrong in which line.
- * @param before lines of the file before these bytes.
- */
+/** The text of an operator's file, or its fault. @param before lines before these bytes. */
 export function fileText(
   bytes: Uint8Array,
   before = 0,
@@ -36,7 +33,7 @@ export function fileText(
 
 const NEW_LINE = 0x0a;
 
-/** No character of several bytes contains the byte of a new line. */
+/** Splitting by bytes is safe: no multi-byte character contains a line feed. */
 function firstBrokenLine(bytes: Uint8Array): number {
   let number = 1;
   for (let from = 0; from < bytes.length; number += 1) {
@@ -54,10 +51,7 @@ interface Place {
   readonly parent: Place | undefined;
 }
 
-/**
- * The JSON pointer of a text or name in parsed JSON that cannot be stored. Iterative: the depth of
- * a document must not become the depth of the call stack.
- */
+/** A JSON pointer. Iterative: a deep document cannot overflow the call stack. */
 export function unstorablePath(root: unknown): string | undefined {
   const open: Place[] = [{ node: root, name: '', parent: undefined }];
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
@@ -86,21 +80,18 @@ const EVERY_UNSTORABLE = new RegExp(UNSTORABLE, 'gu');
 const ESCAPES = /\\ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|\\u(?:0000|d[89a-f][\da-f]{2})|\\./gi;
 const ONE_ESCAPE = '\\u0000'.length;
 
-/**
- * JSON whose texts can be stored: U+FFFD in the places of NUL and of halves of surrogate pairs,
- * which older releases recorded. In JSON of UTF-8 they are always escaped.
- */
+/** Older releases recorded NUL and unpaired surrogates, which JSON always escapes. */
 export const storableJson = (json: string): string =>
   json.includes('\\u')
     ? json.replace(ESCAPES, (found) => (found.length === ONE_ESCAPE ? '\uFFFD' : found))
     : json;
 
-/** Control characters, for a class in a pattern of a description. */
+/** For a character class in a pattern of the API description. */
 export const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f';
 
 export const PLAIN = `[^${CONTROLS}]*`;
 export const ID_PATTERN = `^${PLAIN}$`;
 
-/** 1 to `max` characters without control characters, and any white space around them. */
+/** 1 to `max` characters without control characters, between any white space. */
 export const trimmedPattern = (max: number): string =>
   `^\\s*[^\\s${CONTROLS}](?:[^${CONTROLS}]{0,${max - 2}}[^\\s${CONTROLS}])?\\s*$`;

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** The version in the nearest package.json above this file; the bundle is in another folder. */
+/** From the nearest package.json above this file; source and bundle are at different depths. */
 export function ownVersion(): string {
   for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
     const description = new URL('package.json', folder);

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { after, anyBelow } from './world.js';
+import { after, randomBelow } from './world.js';
 
-/** Waits; shorter when the signal aborts; never throws. */
+/** Ends early when the signal aborts. Never rejects. */
 export function pause(
   ms: number,
   signal?: AbortSignal,
@@ -16,7 +16,7 @@ export function pause(
     };
     const cancel = after(ms, end, { keepsProcess });
     if (signal === undefined) return;
-    // Many pauses share the signal of a turn. Each removes its listener when it is over.
+    // Many pauses share the signal of a turn, and each removes its listener.
     setMaxListeners(0, signal);
     signal.addEventListener('abort', end);
   });
@@ -30,17 +30,14 @@ export interface BackOff {
 
 const JITTER_STEPS = 2 ** 20;
 
-/**
- * Exponential back-off up to a limit with random jitter over the upper half, so that processes that
- * failed together do not retry together.
- */
+/** Exponential back-off; jitter spreads processes that failed together. */
 export function backOffMs(failures: number, { first, max }: BackOff): number {
   const full = Math.min(max, first * 2 ** Math.min(failures, 20));
-  return full / 2 + ((anyBelow(JITTER_STEPS) / JITTER_STEPS) * full) / 2;
+  return full / 2 + ((randomBelow(JITTER_STEPS) / JITTER_STEPS) * full) / 2;
 }
 
 const SPREAD = 0.2;
 
-/** A fifth more or less, at random, in whole milliseconds. */
-export const spreadMs = (ms: number): number =>
-  Math.round(ms * (1 + SPREAD * ((2 * anyBelow(JITTER_STEPS + 1)) / JITTER_STEPS - 1)));
+/** Randomly up to a fifth more or less, in whole milliseconds. */
+export const jitteredMs = (ms: number): number =>
+  Math.round(ms * (1 + SPREAD * ((2 * randomBelow(JITTER_STEPS + 1)) / JITTER_STEPS - 1)));

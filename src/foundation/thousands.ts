@@ -1,5 +1,5 @@
 const THOUSANDS = /\B(?=(?:\d{3})+$)/g;
 
-/** An integer with its thousands apart: `1,234`. */
+/** `1234` as `1,234`. */
 export const withThousands = (integer: string | number): string =>
   String(integer).replace(THOUSANDS, ',');

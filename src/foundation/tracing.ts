@@ -12,16 +12,16 @@ import {
 import { errorNameAndCode } from './describe-error.js';
 
 /**
- * Makes spans, which go nowhere unless a tracing library is registered. Asked for each time: an
- * earlier tracer of this copy of the interface does not hear of a library that registers itself
- * with another copy, and the bundle has one of its own.
+ * Makes spans, which are dropped unless a tracing library is registered. Requested per span: a
+ * tracer that was kept would miss a library that registers with another copy of the interface, and
+ * the bundle has its own copy.
  */
 export const tracer = (): Tracer => trace.getTracer('referral-ledger');
 
-/** The interface's own provider, which stands for the library's; others lack this. */
+/** The interface's provider, a proxy for the library's; other providers lack this method. */
 type Provider = TracerProvider & { getDelegateTracer?(name: string): Tracer | undefined };
 
-/** Whether a tracing library is registered, or one that reads callers' contexts. */
+/** Whether a tracing library or a context propagator is registered. */
 export function isTraced(): boolean {
   const provider: Provider = trace.getTracerProvider();
   if (provider.getDelegateTracer === undefined) return true;
@@ -30,23 +30,19 @@ export function isTraced(): boolean {
   );
 }
 
-/**
- * Does the work in a span, a child of the one around it. The attributes name nobody: types, counts,
- * tenants. @throws what the work throws.
- */
+/** Runs the work in a child span. Attributes are never personal data. */
 export function inSpan<T>(
   name: string,
   attributes: Attributes,
   work: () => Promise<T>,
 ): Promise<T> {
-  // Nothing is added to the work while nobody traces.
   if (!isTraced()) return work();
   const span = tracer().startSpan(name, { attributes });
   if (!isSpanContextValid(span.spanContext())) return work();
   return context.with(trace.setSpan(context.active(), span), () => ended(span, work));
 }
 
-/** A message may quote values, so the error stands in the span by its name. */
+/** Records the name only: a message may quote values. */
 export function noteFailure(span: Span, type: string): void {
   span.setAttribute('error.type', type);
   span.setStatus({ code: SpanStatusCode.ERROR });

@@ -1,7 +1,4 @@
-/**
- * Bounds an `LRUCache` by its number of entries. Counted one each: a cache of `max` entries
- * allocates room for all of them at its start.
- */
+/** For an `LRUCache`: its option `max` would allocate room for all entries at the start. */
 export const upToEntries = (
   entries: number,
 ): { readonly maxSize: number; readonly sizeCalculation: () => number } => ({

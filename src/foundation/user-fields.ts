@@ -1,9 +1,9 @@
-/** What a person's fields may be, in a request and in a row of an import. */
+/** Limits of a user's fields in requests and imports. */
 
 export const CUSTOM_FIELDS_MAX = 100;
 export const SEGMENTS_MAX = 1000;
 
-/** Of the scripts that top-level domains have; readers of the description may not know \p{L}. */
+/** Spelled out by script: readers of the API description may not support \p{L}. */
 const LETTER =
   '[A-Za-z\\u00c0-\\u024f\\u0370-\\u052f\\u0531-\\u06ff\\u0904-\\u0e7f\\u10a0-\\u10ff\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7a3]';
 export const EMAIL = `[^\\s@].*@(?:[^\\s@.]+\\.)+(?:${LETTER}{2,}|[Xx][Nn]--[A-Za-z0-9-]+)`;

@@ -1,43 +1,39 @@
 import { backOffMs, pause } from './pause.js';
 import { elapsed } from './world.js';
 
-/** For the health page and the metrics: of this process. */
+/** Of this process, for the health page and the metrics. */
 export interface WorkLoopStatus {
-  /** Whether it was started, and not stopped. */
   readonly runs: boolean;
-  /** Pieces of work under way. */
+  /** Tasks in progress. */
   readonly underWay: number;
-  /** How long it could not take what is due, or not work on it. */
+  /** How long taking or doing due work has failed. */
   readonly stillSeconds: number;
   readonly lastError: string | null;
 }
 
-/** Work beside the loop. */
-export interface SideWork {
-  /** @returns how much it did; what throws did nothing. */
+/** Work that repeats next to the loop. */
+export interface PeriodicWork {
+  /** @returns the amount done; an error counts as 0. */
   readonly work: () => Promise<number>;
   readonly everyMs: number;
-  /** Where it did something and more may be left; `everyMs` unless it is given. */
+  /** Delay after a run that did something; default `everyMs`. */
   readonly moreMs?: number;
 }
 
 export interface WorkLoopParts {
-  /** Takes what is due. @returns how much. @throws when it cannot be read: it is tried again. */
+  /** Takes due work. @returns how much. An error is retried. */
   readonly take: () => Promise<number>;
-  readonly beside: readonly SideWork[];
-  /** A line for the health page. */
+  readonly periodic: readonly PeriodicWork[];
+  /** One line for the health page. */
   readonly describe: (error: unknown) => string;
 }
 
 const POLL_MS = 1_000;
 const RETRY = { first: 100, max: 5_000 };
-/** What failed is tried again before; a failure that is older is past. */
+/** Due work is retried sooner than this; an older failure no longer counts. */
 const FAILURE_COUNTS_MS = 60_000;
 
-/**
- * Takes what is due: again at once where there was something, and otherwise when there is news or
- * after a moment.
- */
+/** Takes due work; after finding none it pauses until `notify` or a short delay. */
 export class WorkLoop {
   private readonly stopping = new AbortController();
   private running: Promise<unknown> | undefined;
@@ -46,45 +42,44 @@ export class WorkLoop {
   private tookAt = 0;
   private problem: string | null = null;
   private notWorked: { readonly since: number; readonly last: number } | undefined;
-  private readonly carried = new Set<Promise<void>>();
+  private readonly tracked = new Set<Promise<void>>();
 
   constructor(private readonly parts: WorkLoopParts) {}
 
   start(): void {
     this.tookAt = elapsed();
-    const beside = this.parts.beside.map((one) => this.repeat(one));
-    this.running ??= Promise.all([this.run(), ...beside]);
+    const periodic = this.parts.periodic.map((each) => this.repeat(each));
+    this.running ??= Promise.all([this.run(), ...periodic]);
   }
 
-  /** The calls of `take`, the work beside and what is under way end. */
+  /** Waits for the running work to end. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    this.look();
+    this.notify();
     await this.running;
-    await Promise.all(this.carried);
+    await Promise.all(this.tracked);
   }
 
-  /** Aborts at the stop. */
   get signal(): AbortSignal {
     return this.stopping.signal;
   }
 
-  /** Something that was taken is under way. @param work does not reject. */
-  carry(work: Promise<void>): void {
+  /** Tracks work in progress, which must not reject. */
+  track(work: Promise<void>): void {
     const carried: Promise<void> = work.finally(() => {
-      this.carried.delete(carried);
-      this.look();
+      this.tracked.delete(carried);
+      this.notify();
     });
-    this.carried.add(carried);
+    this.tracked.add(carried);
   }
 
-  /** Something may be due. */
-  look(): void {
+  /** Due work may exist: take it without waiting. */
+  notify(): void {
     this.hasNews = true;
     this.wake();
   }
 
-  /** Something that was taken could not be worked on, for no fault of its own. */
+  /** Taken work failed for a reason outside of it. */
   failed(error: unknown): void {
     const now = elapsed();
     this.problem = this.parts.describe(error);
@@ -101,7 +96,7 @@ export class WorkLoop {
     const notWorkedMs = this.failsToWork(now) ? now - (this.notWorked?.since ?? now) : 0;
     return {
       runs,
-      underWay: this.carried.size,
+      underWay: this.tracked.size,
       stillSeconds: runs ? Math.max(now - this.tookAt, notWorkedMs) / 1_000 : 0,
       lastError: runs ? this.problem : null,
     };
@@ -135,7 +130,7 @@ export class WorkLoop {
     this.wake = () => undefined;
   }
 
-  private async repeat({ work, everyMs, moreMs = everyMs }: SideWork): Promise<void> {
+  private async repeat({ work, everyMs, moreMs = everyMs }: PeriodicWork): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       const done = await work().catch(() => 0);

@@ -1,24 +1,16 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 
-/**
- * Where time, waiting and chance come from. What decides asks this module and nothing else, so that
- * the simulator can run it in a world of its own (docs/adr/0033).
- */
+/** Time, timers and randomness, which the simulator replaces (docs/adr/0033). */
 export interface World {
   /** Epoch milliseconds. May jump, also backwards. */
   now(): number;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic milliseconds. */
   elapsed(): number;
-  /**
-   * Calls once, this many milliseconds from now. Returns how to cancel it.
-   * @param keepsProcess whether the process must not end before.
-   */
+  /** Calls once. Returns its cancellation. @param keepsProcess whether the process waits. */
   after(ms: number, call: () => void, keepsProcess: boolean): () => void;
-  /** A random UUID. */
   uuid(): string;
-  /** Random bytes. */
   bytes(length: number): Buffer;
-  /** A random integer from 0 up to, and not including, `end`. */
+  /** A random integer from 0 to `end` - 1. */
   below(end: number): number;
 }
 
@@ -37,27 +29,26 @@ const REAL: World = {
 
 let world = REAL;
 
-/** Puts this whole process into another world. Returns the way back. */
+/** Replaces the world of this process. Returns a function that restores it. */
 export function enterWorld(other: World): () => void {
   world = other;
   return () => (world = REAL);
 }
 
-/** Epoch milliseconds of the world's clock. */
+/** Epoch milliseconds. */
 export const timeNow = (): number => world.now();
 
-/** Milliseconds of the world's clock that never goes back: for durations. */
+/** Monotonic milliseconds, for durations. */
 export const elapsed = (): number => world.elapsed();
 
-/** Calls once, this many milliseconds from now. Returns how to cancel it. */
+/** Calls once after this many milliseconds. Returns its cancellation. */
 export const after = (ms: number, call: () => void, { keepsProcess = true } = {}): (() => void) =>
   world.after(ms, call, keepsProcess);
 
-/** A new random UUID. */
+/** A random UUID. */
 export const newId = (): string => world.uuid();
 
-/** Random bytes. */
 export const newBytes = (length: number): Buffer => world.bytes(length);
 
-/** A random integer from 0 up to, and not including, `end`. */
-export const anyBelow = (end: number): number => world.below(end);
+/** A random integer from 0 to `end` - 1. */
+export const randomBelow = (end: number): number => world.below(end);

@@ -11,9 +11,9 @@ const TABLE = 'ledger.idempotency_keys';
 /**
  * The owner of a released claim: no process has this id, so the next request takes it over. The row
  * stays, since the effect may be recorded although its answer was lost: a different request with
- * the key must not receive that effect as its own.
+ * the key must not receive it.
  */
-const NOBODY = 0n;
+const NO_OWNER = 0n;
 
 /** The row of a key: its request's fingerprint and its sealed answer. */
 export interface AnswerRow {
@@ -21,25 +21,22 @@ export interface AnswerRow {
   readonly answer: Buffer | null;
 }
 
-/**
- * Where keys are claimed and answers kept, one row per key. Claims and answers of several processes
- * race each other: each call is one statement. A claim has an owner, a process; it lapses with it.
- */
+/** Each call is one statement: processes race. A claim lapses with its process. */
 export class PostgresAnswerRows {
   constructor(
     private readonly pool: Pool,
     private readonly presence: ProcessPresence,
   ) {}
 
-  /** False once this process is at its end. */
+  /** False at the end of this process. */
   get isOpen(): boolean {
     return !this.pool.ended;
   }
 
   /**
-   * Undefined when the key is taken: by another live process, an answer, or another request. The
-   * command id is kept from the first try, so that an effect with a lost answer is found again; but
-   * never longer than an effect answers for its key.
+   * Undefined: another live process, an answer, or another request has the key. The command id of
+   * the first try is kept as long as an effect answers for its key, so that an effect with a lost
+   * answer is found again.
    */
   async take(request: KeyedRequest): Promise<ClaimedCommand | undefined> {
     const claim = { ...claimOf(request), owner: this.presence.id, commandId: newId() };
@@ -67,7 +64,7 @@ export class PostgresAnswerRows {
       this.pool,
       tables
         .updateTable(TABLE)
-        .set({ answer: null, owner: NOBODY })
+        .set({ answer: null, owner: NO_OWNER })
         .where((eb) => eb.and(keyOf(request)))
         .where('answer', 'is not', null),
     );
@@ -91,7 +88,7 @@ export class PostgresAnswerRows {
       this.pool,
       tables
         .updateTable(TABLE)
-        .set({ owner: NOBODY })
+        .set({ owner: NO_OWNER })
         .where((eb) => eb.and(keyOf(request)))
         .where('owner', '=', BigInt(this.presence.id))
         .where('answer', 'is', null),

@@ -2,39 +2,42 @@ import { personal, type Personal, type SubjectId } from '../domain/personal.js';
 import { openValues, sealValues } from '../privacy/sealed-values.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
-import { nameOf, type KeptAnswer, type KeyedRequest, type Named } from './idempotency-key.js';
+import {
+  requestName,
+  type StoredAnswer,
+  type KeyedRequest,
+  type PersonalMembers,
+} from './idempotency-key.js';
 
-interface SealedAnswer extends KeptAnswer {
-  readonly named?: readonly Named[];
+interface SealedAnswer extends StoredAnswer {
+  readonly named?: readonly PersonalMembers[];
 }
 
-/**
- * Encrypts kept answers: each as a whole, and inside it the personal members with their subject's
- * key.
- */
+/** Encrypts stored answers as a whole, and their personal members with their subjects' keys. */
 export class AnswerSeal {
   constructor(
     private readonly sealer: Sealer,
     private readonly subjects: SubjectKeys,
   ) {}
 
-  async seal(request: KeyedRequest, answer: KeptAnswer, named: readonly Named[]): Promise<Buffer> {
+  async seal(
+    request: KeyedRequest,
+    answer: StoredAnswer,
+    named: readonly PersonalMembers[],
+  ): Promise<Buffer> {
     const kept: SealedAnswer = { ...answer, body: await this.sealed(answer.body, named), named };
-    return this.sealer.seal(Buffer.from(JSON.stringify(kept)), nameOf(request));
+    return this.sealer.seal(Buffer.from(JSON.stringify(kept)), requestName(request));
   }
 
-  async open(request: KeyedRequest, sealed: Buffer): Promise<KeptAnswer> {
-    const opened = await this.sealer.open(sealed, nameOf(request));
+  async open(request: KeyedRequest, sealed: Buffer): Promise<StoredAnswer> {
+    const opened = await this.sealer.open(sealed, requestName(request));
     const kept = JSON.parse(opened.toString()) as SealedAnswer;
     const { named = [], ...answer } = kept;
     return { ...answer, body: await this.opened(answer.body, named) };
   }
 
-  /**
-   * An answer that is made again from the log, without the members of people whose key is
-   * destroyed, like a kept one.
-   */
-  async withoutForgotten(body: unknown, named: readonly Named[]): Promise<unknown> {
+  /** Removes members of forgotten people from an answer made again from the log. */
+  async withoutForgotten(body: unknown, named: readonly PersonalMembers[]): Promise<unknown> {
     if (named.length === 0 || !isObject(body)) return body;
     const keys = await this.subjects.load(named.map(({ subject }) => subject));
     const gone = named.filter(({ subject }) => !keys.get(subject));
@@ -42,7 +45,7 @@ export class AnswerSeal {
     return changedMembers(body, gone, (_value, _subject, member) => empty[member] ?? null);
   }
 
-  private async sealed(body: unknown, named: readonly Named[]): Promise<unknown> {
+  private async sealed(body: unknown, named: readonly PersonalMembers[]): Promise<unknown> {
     if (named.length === 0 || !isObject(body)) return body;
     const keys = await this.subjects.loadOrCreate(named.map(({ subject }) => subject));
     return changedMembers(body, named, (value, subject) =>
@@ -50,7 +53,7 @@ export class AnswerSeal {
     );
   }
 
-  private async opened(body: unknown, named: readonly Named[]): Promise<unknown> {
+  private async opened(body: unknown, named: readonly PersonalMembers[]): Promise<unknown> {
     if (named.length === 0 || !isObject(body)) return body;
     const keys = await this.subjects.load(named.map(({ subject }) => subject));
     const empty = emptyOf(named);
@@ -63,7 +66,7 @@ export class AnswerSeal {
   }
 }
 
-const emptyOf = (named: readonly Named[]): Readonly<Record<string, unknown>> =>
+const emptyOf = (named: readonly PersonalMembers[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(named.flatMap((one) => Object.entries(one.empty ?? {})));
 
 const isObject = (body: unknown): body is Readonly<Record<string, unknown>> =>
@@ -71,7 +74,7 @@ const isObject = (body: unknown): body is Readonly<Record<string, unknown>> =>
 
 function changedMembers(
   body: Readonly<Record<string, unknown>>,
-  named: readonly Named[],
+  named: readonly PersonalMembers[],
   change: (value: unknown, subject: SubjectId, member: string) => unknown,
 ): Readonly<Record<string, unknown>> {
   const subjects = new Map(

@@ -10,17 +10,14 @@ export interface KeyedRequest {
 }
 
 /** A stored answer, to be repeated. */
-export interface KeptAnswer {
+export interface StoredAnswer {
   readonly status: number;
   readonly body: unknown;
   readonly position: string | null;
 }
 
-/**
- * Personal members of an answer's body: encrypted with the subject's key, and null once it is
- * destroyed.
- */
-export interface Named {
+/** Members encrypted with the subject's key, and null once it is destroyed. */
+export interface PersonalMembers {
   readonly subject: SubjectId;
   readonly members: readonly string[];
   /** Replacements for members that are never null. */
@@ -30,12 +27,9 @@ export interface Named {
 /** The key is used for another request, or its first request is running. */
 export type KeyRefusal = Extract<Refusal, 'IDEMPOTENCY_KEY_REUSED'> | 'REQUEST_IN_PROGRESS';
 
-/**
- * Either the command id under which the caller runs the request, or the stored answer, or a
- * refusal.
- */
+/** The command id for running the request, or the stored answer, or a refusal. */
 export type ClaimedKey =
-  ClaimedCommand | { readonly answer: KeptAnswer } | { readonly refused: KeyRefusal };
+  ClaimedCommand | { readonly answer: StoredAnswer } | { readonly refused: KeyRefusal };
 
 export interface ClaimedCommand {
   readonly commandId: string;
@@ -43,9 +37,9 @@ export interface ClaimedCommand {
   readonly askedAt: number;
 }
 
-/** Whether a text can be an idempotency key: 1 to 255 printable characters. */
+/** 1 to 255 printable characters. */
 export const isIdempotencyKey = (text: string): boolean => /^[\x20-\x7e]{1,255}$/.test(text);
 
 /** Unique over tenants and modes. */
-export const nameOf = ({ scope, key }: KeyedRequest): string =>
+export const requestName = ({ scope, key }: KeyedRequest): string =>
   `${scope.tenant}/${scope.mode}/${key}`;

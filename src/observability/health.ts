@@ -3,7 +3,7 @@ import type { Core } from '../stores/core.js';
 import { CLOCK_RUNBOOK, isAhead, msAhead } from '../event-log/clock.js';
 import { durationText } from '../foundation/duration.js';
 import { EventLogUnavailable, type LogCheck, type Position } from '../event-log/event-log.js';
-import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
+import { withTimeout, TimeoutError } from '../foundation/timeout.js';
 import { pause } from '../foundation/pause.js';
 import type { WorkLoop } from '../foundation/work-loop.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/readiness.js';
@@ -21,7 +21,7 @@ import type { WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
 import type { PaymentsWork } from '../payments/payments-work.js';
 import { FollowerWait, type FollowerPositions } from './follower-wait.js';
-import { sharedCall } from '../foundation/call-in-progress.js';
+import { sharedCall } from '../foundation/single-flight.js';
 
 const ANSWER_WITHIN_MS = 2_000;
 const PAGE_WITHIN_MS = 1_500;
@@ -238,7 +238,7 @@ export class ServiceReadiness implements ReadinessProbe {
 
   private async projectionChecks(): Promise<Record<string, HealthCheck> | undefined> {
     try {
-      const status = await inTime(
+      const status = await withTimeout(
         this.followers.projections.status(this.followers.follower),
         ANSWER_WITHIN_MS,
       );
@@ -271,10 +271,10 @@ export class ServiceReadiness implements ReadinessProbe {
 
   private async guarded(check: () => Promise<HealthCheck>): Promise<HealthCheck> {
     try {
-      return await inTime(check(), ANSWER_WITHIN_MS);
+      return await withTimeout(check(), ANSWER_WITHIN_MS);
     } catch (error) {
       // These messages contain no values and help the operator.
-      const isPlain = [EventLogUnavailable, NoAnswerInTime, WritesRefused].some(
+      const isPlain = [EventLogUnavailable, TimeoutError, WritesRefused].some(
         (kind) => error instanceof kind,
       );
       return {
@@ -339,7 +339,7 @@ export const databaseAnswersIn = ({ pool }: Pick<Core, 'pool'>): (() => Promise<
 
 const sharedCheck = (check: () => Promise<unknown>, withinMs: number): (() => Promise<boolean>) =>
   sharedCall(() =>
-    inTime(check(), withinMs).then(
+    withTimeout(check(), withinMs).then(
       () => true,
       () => false,
     ),

@@ -8,7 +8,7 @@ import type { WorkLoop } from '../foundation/work-loop.js';
 import type { WorkFigures } from '../work-queue/work-items.js';
 import type { RunningFollowers } from './health.js';
 import { observersIn, type Observers } from './observers.js';
-import { sharedCall } from '../foundation/call-in-progress.js';
+import { sharedCall } from '../foundation/single-flight.js';
 
 type PoolName = 'requests' | 'background' | 'jobs' | 'operations' | 'log-readers';
 

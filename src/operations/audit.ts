@@ -3,7 +3,7 @@ import { deterministicId } from '../command-handling/deterministic-id.js';
 import { OperationCommandEnvelope } from '../command-handling/commands.js';
 import type { Core } from '../stores/core.js';
 import { personal, type Personal } from '../domain/personal.js';
-import { MODES, ofMode, type Scope } from '../domain/scope.js';
+import { MODES, scopeOfMode, type Scope } from '../domain/scope.js';
 import { metaOf, type Actor, type CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { digestOf } from '../foundation/canonical-json.js';
@@ -55,7 +55,7 @@ export async function recordOperation(
   const given = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as const],
   );
-  const meta = operatorMeta(core, ofMode(scope), by, operation);
+  const meta = operatorMeta(core, scopeOfMode(scope), by, operation);
   const record = {
     operation,
     by: meta.actor.name,

@@ -1,13 +1,13 @@
 import { canonicalJson } from '../foundation/canonical-json.js';
-import type { KeptAnswer, KeyedRequest } from '../idempotency/idempotency-key.js';
-import type { KeptAnswers } from '../idempotency/kept-answers.js';
+import type { StoredAnswer, KeyedRequest } from '../idempotency/idempotency-key.js';
+import type { StoredAnswers } from '../idempotency/stored-answers.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { personNamed, type StaffMeta } from './audit.js';
 import { type OperationRefusalCode, NotDone, outcomeOf } from './outcome.js';
 
 /** The kept answers by idempotency key, which the service and the command line share. */
-export type OperatorAnswers = Pick<KeptAnswers, 'claim' | 'keep' | 'drop' | 'abandon'>;
+export type OperatorAnswers = Pick<StoredAnswers, 'claim' | 'keep' | 'drop' | 'abandon'>;
 
 /** An operator's idempotency key, and where its answers are kept. */
 export interface KeyedBy {
@@ -121,7 +121,7 @@ export const keyRefused = (code: 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS
       : 'the idempotency key was used for another request',
   ]);
 
-function again<T>({ status, body }: KeptAnswer): T {
+function again<T>({ status, body }: StoredAnswer): T {
   if (status !== REFUSED) return body as T;
   const { refused, reason } = body as KeptRefusal;
   throw new NotDone(refused, [reason]);
@@ -130,7 +130,7 @@ function again<T>({ status, body }: KeptAnswer): T {
 async function isKept(
   answers: OperatorAnswers,
   request: KeyedRequest,
-  answer: KeptAnswer,
+  answer: StoredAnswer,
 ): Promise<boolean> {
   try {
     await answers.keep(request, answer);

@@ -4,7 +4,7 @@ import {
   type TenantOutcome,
 } from '../command-handling/commands.js';
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
-import { modeOf, ofMode, type LedgerMode, type Mode, type Scope } from '../domain/scope.js';
+import { modeOf, scopeOfMode, type LedgerMode, type Mode, type Scope } from '../domain/scope.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import { connectionOf, type PaymentConnection } from '../domain/tenant/payment-connections.js';
 import type { PaymentProviderName } from '../domain/tenant/payment-provider-name.js';
@@ -47,7 +47,7 @@ export class PaymentConnections {
     { provider, ...credentials }: ProviderCredentials & { readonly provider: PaymentProviderName },
     graceMs: number,
   ): Promise<TenantOutcome> {
-    const scope = ofMode(meta.scope);
+    const scope = scopeOfMode(meta.scope);
     const subject = newId();
     const { secretKey, webhookSecret, apiBase } = credentials;
     const plain = Buffer.from(JSON.stringify({ secretKey, webhookSecret, apiBase }));
@@ -72,7 +72,7 @@ export class PaymentConnections {
    * connection without secrets, and the command is repeated.
    */
   async disconnect(meta: CommandMeta): Promise<TenantOutcome> {
-    const scope = ofMode(meta.scope);
+    const scope = scopeOfMode(meta.scope);
     const { mode } = scope;
     await this.destroy(scope, () => true);
     return this.parts.commands.execute(

@@ -7,10 +7,7 @@ type MailReaction = Extract<Reaction, { kind: 'mail' }>;
 
 const SOON_MS = 7 * 24 * 3_600_000;
 
-/**
- * Tells people by mail what happened to them. Whether a mail goes out is decided when it is
- * planned and again when it is sent.
- */
+/** Plans mails. Whether one is sent is decided again at its time. */
 export const announceByMail: Policy = {
   name: 'announce-by-mail',
   handles: new Set(['ReferralStarted', 'ReferralConverted', 'RewardGranted', 'RewardWithheld']),
@@ -53,7 +50,7 @@ function ofReward(
   const earned = { ...mail('REWARD_EARNED', accountRef, person), about: rewardId };
   const announced = imported === undefined ? [earned] : [];
   const dueAt = (dateExpires ?? -Infinity) - SOON_MS;
-  // Of an imported one only later than the import.
+  // Of an imported reward, only after the import.
   if (dateExpires === null || dueAt <= (imported?.at ?? -Infinity)) return announced;
   const soon = mail('REWARD_EXPIRES_SOON', accountRef, person);
   return [...announced, { ...soon, about: rewardId, dueAt }];

@@ -1,9 +1,9 @@
 import type { Policy } from '../reacting/policy.js';
 
 /**
- * An account follows the customer of its payment provider: whenever the provider told something,
- * and when the account gets the customer's id. Both are recorded before they are looked at, so that
- * one of the two reactions sees both. What waits, and when a provider was heard of, is noted.
+ * Applies the payment provider's customer to its account: after each fact of the customer, and when
+ * the account gets the customer's id. Each is recorded before the other is read, so that one of the
+ * two reactions sees both. Also notes waiting events, and when a provider's last event came.
  */
 export const applyProviderEvents: Policy = {
   name: 'apply-provider-events',
@@ -17,13 +17,13 @@ export const applyProviderEvents: Policy = {
         const apply = { kind: 'command', account, request: { type: 'ApplyCustomer' } } as const;
         if (customer === null) return event.imported ? [] : [apply];
         const linked = { kind: 'provider-note', note: { kind: 'linked', customer } } as const;
-        // What waits for an imported account counts with the next event of the customer.
+        // Waiting events of an imported account count with the customer's next event.
         return event.imported ? [linked] : [apply, linked];
       }
       case 'ProviderEventReceived': {
         const { at, eventRef, ids } = event;
         const heard = { kind: 'provider-note', note: { kind: 'event', at } } as const;
-        // A subscription without an effect is its customer's all the same.
+        // A subscription without an effect still belongs to its customer.
         if (event.fact.kind === 'IGNORED' && event.fact.because !== 'STATUS') return [heard];
         const waiting = { eventRef, subject: ids.subject, at };
         return [heard, { kind: 'customer', stream, waiting }];

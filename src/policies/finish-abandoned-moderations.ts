@@ -1,10 +1,7 @@
 import { timeNow } from '../foundation/world.js';
 import type { Policy } from '../reacting/policy.js';
 
-/**
- * The request carries out its moderation itself. After this delay a job finishes one that a crash
- * left unfinished.
- */
+/** Requests carry out their moderation; later than this, a crash left it unfinished. */
 const LOOK_AFTER_MS = 10_000;
 
 export const finishAbandonedModerations: Policy = {

@@ -1,9 +1,6 @@
 import type { Policy } from '../reacting/policy.js';
 
-/**
- * When a referral exceeds its referrer's rate limit, the earlier ones receive the signal, too.
- * Their sides keep their statuses.
- */
+/** Flags the earlier referrals of an exceeded rate limit. Side statuses stay. */
 export const flagReferralsMadeTooFast: Policy = {
   name: 'flag-referrals-made-too-fast',
   handles: new Set(['ReferralStarted']),

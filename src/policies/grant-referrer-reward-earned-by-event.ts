@@ -1,10 +1,7 @@
 import { CONVERSION_RULE, REFERRER_RULE } from '../domain/program.js';
 import type { Policy } from '../reacting/policy.js';
 
-/**
- * Grants the referrer, in its own account, the reward that an event of the referred user has
- * earned, and takes it back when a later event refunds it. The account does each once.
- */
+/** The referrer's account grants and takes back once. */
 export const grantReferrerRewardEarnedByEvent: Policy = {
   name: 'grant-referrer-reward-earned-by-event',
   handles: new Set(['ReferrerRewardEarnedByEvent', 'EarningRefunded']),

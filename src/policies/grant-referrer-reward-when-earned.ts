@@ -4,9 +4,8 @@ import type { Policy, Reaction } from '../reacting/policy.js';
 type Earning = AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'ReferralModerated'>;
 
 /**
- * The referral is recorded in the referred account, its referrer's reward in the referrer's.
- * Whenever an event says that the referrer's side is approved and has earned a reward, this policy
- * sends the grant to the referrer's account, which grants it once, under the terms of the event.
+ * Sends the grant to the referrer's account whenever an event in the referred account approves the
+ * referrer's side with an earned reward. The account grants it once, under the terms of the event.
  */
 export const grantReferrerRewardWhenEarned: Policy = {
   name: 'grant-referrer-reward-when-earned',

@@ -1,8 +1,6 @@
 import type { Policy } from '../reacting/policy.js';
 
-/**
- * A bulk redemption lists its rewards itself; this reaction lists those that a crash left unlisted.
- */
+/** Lists the rewards of bulk redemptions that a crash left unlisted. */
 export const listRedeemedRewards: Policy = {
   name: 'list-redeemed-rewards',
   handles: new Set(['AccountCreditRedeemed']),

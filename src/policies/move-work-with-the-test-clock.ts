@@ -1,9 +1,6 @@
 import type { Policy } from '../reacting/policy.js';
 
-/**
- * What waits for a date of the test mode is due as soon as the test clock has reached the date;
- * what waits to be sent of removed test data goes with them.
- */
+/** Dated work follows the test clock; removed test data takes unsent work along. */
 export const moveWorkWithTheTestClock: Policy = {
   name: 'move-work-with-the-test-clock',
   handles: new Set(['TestClockMoved', 'TestDataRemoved']),

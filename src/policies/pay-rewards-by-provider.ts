@@ -3,9 +3,8 @@ import type { DomainEvent } from '../domain/events.js';
 import type { Policy, Reaction } from '../reacting/policy.js';
 
 /**
- * Asks for an account whenever the payment provider may have something to be paid with: a reward
- * that it pays, the account's customer, and what the provider says of the customer. What is due is
- * decided on the account itself.
+ * Queues an account for its payment provider when it gets a reward that the provider pays, when it
+ * gets a customer, and when the customer changes. The account decides what is due.
  */
 export const payRewardsByProvider: Policy = {
   name: 'pay-rewards-by-provider',
@@ -37,6 +36,6 @@ const ofAccount = (
   dueAt: number | null,
 ): Reaction => ({ kind: 'payment', of: { account }, dueAt });
 
-/** It stands alone in a stream of its own. */
+/** Such an event is alone in its stream. */
 const isOfNoCustomer = (fact: { readonly kind: string; readonly because?: string }): boolean =>
   fact.kind === 'IGNORED' && fact.because !== 'STATUS';

@@ -4,13 +4,10 @@ import { timeNow } from '../foundation/world.js';
 import type { Job } from '../work-queue/jobs.js';
 import { POLICIES } from './policies.js';
 import type { LedgerDates } from '../reacting/ledger-dates.js';
-import type { PlansPayments } from '../reacting/reactions.js';
-import { meetEvents, type ReadingOptions } from '../reacting/reading-events.js';
+import type { PaymentQueue } from '../reacting/reactions.js';
+import { decodePolicyEvents, type ReadingOptions } from '../reacting/reading-events.js';
 
-/**
- * Jobs that were due longer ago had their effect long before a loss. A queue that stood still for
- * days runs what was due then late: the loss may take the effect of that.
- */
+/** Earlier jobs took effect long before the loss, unless the queue stopped for days. */
 const DUE_WITHIN_MS = 30 * 86_400_000;
 const PAGE = 500;
 
@@ -19,19 +16,19 @@ export interface RepeatingParts extends Pick<ReadingOptions, 'decode' | 'unreada
   readonly jobs: { add(job: Job): Promise<void> };
   /** Missing: no ledger has a test clock. */
   readonly dates?: Pick<LedgerDates, 'plan'>;
-  /** Missing: nobody calls a payment provider. */
-  readonly payments?: PlansPayments | undefined;
+  /** Missing: no payment provider is called. */
+  readonly payments?: PaymentQueue | undefined;
 }
 
 /** The job that repeats those whose effects the log may have lost. */
-export const repeatingJob = (): Job => ({
+export const repeatJobsJob = (): Job => ({
   task: 'repeat-lost-jobs',
   payload: { since: new Date(timeNow() - DUE_WITHIN_MS).toISOString() },
   runAt: timeNow(),
   key: 'repeat-lost-jobs',
 });
 
-/** The queue runs the job again later: a newer release beside this one may run it then. */
+/** The queue retries the job later: a process of a newer release may run it then. */
 class EventsOfLaterRelease extends Error {
   override readonly name = 'EventsOfLaterRelease';
   constructor(count: number) {
@@ -40,11 +37,11 @@ class EventsOfLaterRelease extends Error {
 }
 
 /**
- * Adds the jobs of all events once more that were due since then. A job that ran is in no queue,
- * and what it appended may be lost; one that runs again changes nothing. The same holds for
- * accounts that the payment provider was called for, whatever the age of their rewards.
+ * Adds again the jobs of all events that were due since then: their effects may be lost, and a
+ * second run changes nothing. The same for accounts that the payment provider was called for,
+ * whatever the age of their rewards.
  * @param since epoch milliseconds.
- * @throws {EventsOfLaterRelease} behind the jobs of all events that this release can read.
+ * @throws {EventsOfLaterRelease} after the jobs of all events that this release can read.
  */
 export async function repeatJobs(
   { log, jobs, payments, dates, ...readingOf }: RepeatingParts,
@@ -53,7 +50,7 @@ export async function repeatJobs(
   const reading = { policies: POLICIES, ...readingOf };
   let unknown = 0;
   for await (const page of logPages(log, { upTo: await log.head(), limit: PAGE })) {
-    for (const { event, policies, parkedAt } of await meetEvents(page, reading)) {
+    for (const { event, policies, parkedAt } of await decodePolicyEvents(page, reading)) {
       if (parkedAt?.unknown) unknown += 1;
       for (const reaction of event ? policies.flatMap((policy) => policy.react(event)) : [])
         if (event && reaction.kind === 'job' && reaction.runAt >= since)

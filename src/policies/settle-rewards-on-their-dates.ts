@@ -5,7 +5,7 @@ import type { Policy, Reaction } from '../reacting/policy.js';
 
 /**
  * Schedules a job for the time at which a reward becomes available or expires, so that the ledger
- * records it. Nothing depends on punctual jobs: every decision and every balance uses the clock.
+ * records it. Late jobs are harmless: every decision and every balance uses the clock.
  */
 export const settleRewardsOnTheirDates: Policy = {
   name: 'settle-rewards-on-their-dates',

@@ -6,7 +6,7 @@ const TENANT_CHANGED = 'ledger_tenant_changed';
 /** A notification has at most 8000 bytes, an id 37 with its comma. */
 const SUBJECTS_PER_NOTIFICATION = 200;
 
-/** Announces to every process whose keys were erased. */
+/** Announces erased subjects to every process. */
 export async function announceErasure(pool: Pool, subjects: readonly string[]): Promise<void> {
   for (let start = 0; start < subjects.length; start += SUBJECTS_PER_NOTIFICATION)
     await pool.query('select pg_notify($1, $2)', [
@@ -15,10 +15,7 @@ export async function announceErasure(pool: Pool, subjects: readonly string[]): 
     ]);
 }
 
-/**
- * Announces to every process that a tenant changed. A lost notification costs seconds: a remembered
- * tenant soon expires anyway.
- */
+/** A lost notification costs seconds: a cached tenant soon expires anyway. */
 export async function announceTenant(pool: Pool, alias: string): Promise<void> {
   await pool.query('select pg_notify($1, $2)', [TENANT_CHANGED, alias]);
 }
@@ -28,10 +25,7 @@ export interface AnnouncementListener {
   onTenantChanged(alias: string | undefined): void;
 }
 
-/**
- * Notifications may be lost with the connection: each time it is opened anew, both are called for
- * all (undefined).
- */
+/** Each new connection calls both for all (undefined): notifications may have been lost. */
 export function listenForAnnouncements(pool: Pool, listener: AnnouncementListener): KeptConnection {
   return new KeptConnection(pool, async (client) => {
     client.on('notification', ({ channel, payload }) => {

@@ -3,38 +3,31 @@ import pg from 'pg';
 import { errorCode, errorMessage } from '../foundation/error-code.js';
 
 export interface PoolOptions {
-  /**
-   * A function is called at every connect: after a crash the embedded server's socket may be in
-   * another folder.
-   */
+  /** A function is called at every connect: the embedded server's socket may move. */
   readonly url: string | (() => string);
-  /** Limit of connections. */
   readonly max: number;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** A statement that runs longer is cut off by the server. Default: no limit. */
+  /** The server ends a statement after this time. Default: no limit. */
   readonly statementTimeoutMs?: number;
 }
 
 /** How long a caller waits for a connection, a new one or a free one of the pool. */
 const CONNECT_WAIT_MS = 5_000;
-/** A server that does not even report its own time-out: the network or the machine is gone. */
+/** After the statement timeout plus this, the network or the machine is gone. */
 const SILENCE_MARGIN_MS = 2_000;
 
 const INT8 = 20;
 const INT8_ARRAY = 1016;
 
-/**
- * The database cannot be reached, or did not answer in time. The statement may or may not have run.
- */
+/** The database is unavailable or late. The statement may or may not have run. */
 export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable';
 }
 
 /**
- * A pool of connections. `bigint` columns (and counts) arrive as `BigInt`. An
- * idle connection that breaks is dropped silently; the next caller has a new one, or an error for
- * which `isUnavailable` holds.
+ * A pool of connections. `bigint` columns and counts are `BigInt`. A broken idle connection is
+ * dropped silently; the next caller has a new one, or an error for which `isUnavailable` holds.
  */
 export function openPool({ url, max, applicationName, statementTimeoutMs }: PoolOptions): pg.Pool {
   const currentUrl = typeof url === 'string' ? () => url : url;
@@ -66,13 +59,9 @@ export function openPool({ url, max, applicationName, statementTimeoutMs }: Pool
   return pool;
 }
 
-/**
- * A connection whose server does not answer (frozen, or the network drops packets) is closed when
- * the wait for a statement times out: pg itself would keep it, and hand it to the next caller with
- * the unanswered statement still running.
- */
+/** Keeps pg from reusing a silent connection with a statement that still runs. */
 function dropWhenSilent(connection: pg.Client): void {
-  // One function for all of pg's overloads: arguments and result are passed through.
+  // One function for all of pg's overloads: arguments and result pass through.
   const ask = connection.query.bind(connection) as (...args: unknown[]) => unknown;
   const watched = (...args: unknown[]): unknown => {
     const answer = ask(...args);
@@ -86,10 +75,7 @@ function dropWhenSilent(connection: pg.Client): void {
   connection.query = watched as pg.Client['query'];
 }
 
-/**
- * A query that only checks the connection, which is closed without an answer in time.
- * @throws for which `isUnavailable` holds.
- */
+/** Closes a connection without an answer. @throws for which `isUnavailable` holds. */
 export async function ping(db: pg.Pool | pg.ClientBase, withinMs: number): Promise<void> {
   // pg reads the limit from a statement, too; its types lack it.
   const statement = { text: 'select 1', query_timeout: withinMs };
@@ -101,8 +87,7 @@ export function kyselyOver<DB>(pool: pg.Pool): Kysely<DB> {
   return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
 }
 
-// Declared by overloads in pg: text is parsed here, binary results (never requested) by pg's own
-// parsers.
+// Declared by overloads in pg. Text is parsed here, binary results (never requested) by pg.
 const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (
   type: number,
   format?: 'text' | 'binary',
@@ -120,10 +105,7 @@ function toBigInts(value: unknown): unknown {
   return typeof value === 'string' ? BigInt(value) : value;
 }
 
-/**
- * States (SQLSTATE) that are no fault of the statement, by their beginning: the same statement may
- * succeed a moment later, on this server or on its successor.
- */
+/** SQLSTATE prefixes: the statement may succeed a moment later. */
 const UNAVAILABLE_STATES = [
   '08', // the connection broke
   '25006', // read-only: the server is not, or no longer, the primary
@@ -149,10 +131,7 @@ const UNAVAILABLE_ERRNOS: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ]);
 
-/**
- * Of a Unix socket: the server is down and took its socket along, or has more callers waiting than
- * it keeps. Other calls have these codes for other reasons.
- */
+/** Of a Unix socket: the server is down or has too many callers. */
 const UNAVAILABLE_SOCKET_ERRNOS: ReadonlySet<string> = new Set(['ENOENT', 'EAGAIN']);
 
 // pg reports these without any code.
@@ -161,8 +140,8 @@ const UNAVAILABLE_MESSAGES =
 
 /**
  * The one classification of errors for all pools, adapters and background loops. True when the
- * database is away, refuses to write or rolled back, rather than the statement wrong: the API
- * returns 503, loops retry. A constraint or a syntax error does not count.
+ * database is unavailable, refuses to write or rolled back: the API returns 503, loops retry. False
+ * for a wrong statement, such as a violated constraint or a syntax error.
  */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
@@ -178,26 +157,24 @@ export function isUnavailable(error: unknown): boolean {
   return causesOf(error).some(isUnavailable);
 }
 
-/** Of these the next try is refused, too. */
+/** The next try is refused, too. */
 const NO_WRITES_STATES: ReadonlySet<string> = new Set([
   '25006', // read-only
   '53100', // no room on the disk
 ]);
 
-/** The server took no write, and takes none until somebody changes that. */
-export const takesNoWrites = (error: unknown): boolean =>
+/** The server accepts no writes until someone repairs it. */
+export const rejectsWrites = (error: unknown): boolean =>
   NO_WRITES_STATES.has(errorCode(error) ?? '');
 
-/** Unavailable, and the server itself said so: it answers, and other statements may succeed. */
+/** Unavailable by the server's own answer: other statements may succeed. */
 export const isRefusedByServer = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && isUnavailable(error);
 
 const isOfConnect = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'syscall' in error && error.syscall === 'connect';
 
-/**
- * Node reports a host with several addresses as one error with an error per address in `errors`.
- */
+/** Node puts the errors of a host's addresses into one error. */
 function causesOf(error: unknown): readonly unknown[] {
   if (typeof error !== 'object' || error === null) return [];
   const causes: unknown[] = 'errors' in error && Array.isArray(error.errors) ? error.errors : [];

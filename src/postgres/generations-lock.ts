@@ -11,7 +11,7 @@ export class GenerationsBusy extends Error {
   }
 }
 
-/** True when this connection has the right to change generations from now on, until it ends. */
+/** True: this connection may change generations until it ends. */
 export async function tryGenerationsLock(client: PoolClient): Promise<boolean> {
   const { rows } = await client.query<{ locked: boolean }>(
     'select pg_try_advisory_lock($1) as locked',
@@ -21,8 +21,8 @@ export async function tryGenerationsLock(client: PoolClient): Promise<boolean> {
 }
 
 /**
- * Does the work as the only one that changes which generations exist and which are live. The lock
- * ends with its connection, for any reason; `lost` aborts then, and every query on `client` fails.
+ * Runs the work as the only one that changes generations. The lock ends with its connection; `lost`
+ * aborts then, and every query on `client` fails.
  * @throws {GenerationsBusy}
  */
 export async function withGenerationsLock<T>(
@@ -37,8 +37,7 @@ export async function withGenerationsLock<T>(
     if (!(await tryGenerationsLock(client))) throw new GenerationsBusy();
     return await work(client, lost.signal);
   } finally {
-    // Unlocked here and not by the end of the connection, which takes a moment: the next command
-    // may follow immediately.
+    // The end of the connection takes a moment, and the next command may follow immediately.
     await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
     client.release(true);
   }

@@ -1,22 +1,22 @@
 import type { Pool, PoolClient } from 'pg';
 import { pause } from '../foundation/pause.js';
-import { probed, type ProbeOptions } from './probe.js';
+import { startProbe, type ProbeOptions } from './probe.js';
 
 const RETRY_MS = 500;
 const PROBE: ProbeOptions = { everyMs: 2_000, withinMs: 2_000 };
 
 /**
- * For a session whose lock others wait for: a machine that vanished would hold it until the
- * server's own keepalive, two hours by default. Twenty seconds instead. Not for a Unix socket,
- * whose other end cannot vanish.
+ * For a session whose lock others wait for: releases that of a vanished machine after twenty
+ * seconds instead of the server's default of two hours. Not for a Unix socket, whose other end
+ * cannot vanish.
  */
 export const SERVER_KEEPALIVE =
   'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2; set tcp_user_timeout = 20000';
 
 /**
- * One connection that is prepared in some way (a lock, a LISTEN) and is opened and prepared again
- * when it is lost or silent: one that a firewall dropped, or whose other end vanished, breaks only
- * when it is used.
+ * One connection that is prepared (a lock, a LISTEN), probed, and opened and prepared again when it
+ * is lost: a connection that a firewall dropped, or whose other end vanished, breaks only when it
+ * is used.
  */
 export class KeptConnection {
   private readonly stopping = new AbortController();
@@ -63,10 +63,10 @@ export class KeptConnection {
       client.release(true);
       throw error;
     }
-    // Stopped meanwhile: it must be released here, or the pool would wait for it without end.
+    // Stopped meanwhile: without a release the pool would wait for it forever.
     if (this.stopping.signal.aborted) client.release(true);
     else this.client = client;
-    void lost.then(probed(() => client.query('select 1'), this.probe, lose));
+    void lost.then(startProbe(() => client.query('select 1'), this.probe, lose));
     return { lost };
   }
 

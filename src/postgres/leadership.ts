@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { inTime } from '../foundation/in-time.js';
+import { withTimeout } from '../foundation/timeout.js';
 import { backOffMs, pause, type BackOff } from '../foundation/pause.js';
 import { SERVER_KEEPALIVE } from './kept-connection.js';
 import { LOCK_CLASSES } from './locks.js';
@@ -17,9 +17,8 @@ export type Locks = Pick<AdvisoryLocks, 'take' | 'onLost' | 'release'>;
 
 /**
  * What this process leads (a projection, the policies, the sealing). A process that has not noticed
- * yet that it lost its locks can do no harm: each write of projections, seals and the policies'
- * checkpoint expects the version that it read (fencing), and a reaction that the policies repeat
- * has no second effect.
+ * the loss of its locks is harmless: each write of projections, seals and the policies' checkpoint
+ * expects the version that it read (fencing), and a repeated reaction has no second effect.
  */
 export class Leadership {
   private locked: ReadonlySet<string> = new Set();
@@ -39,9 +38,9 @@ export class Leadership {
   }
 
   /**
-   * Tries for the missing locks, and checks that the others are held; call it about every second.
-   * Concurrent callers share the result. @throws when the store is unavailable; no lock is held
-   * then.
+   * Tries for the missing locks and checks the held ones; call it about every second. Concurrent
+   * callers share the result.
+   * @throws when the store is unavailable; no lock is held then.
    */
   renew(): Promise<ReadonlySet<string>> {
     this.renewing ??= this.tryLocks().finally(() => (this.renewing = undefined));
@@ -60,13 +59,13 @@ export class Leadership {
     this.turn?.ending.abort();
   }
 
-  /** Renews, and ends the turn unless exactly the locks that it began with are still held. */
+  /** Renews, and ends the turn unless exactly its initial locks are still held. */
   async confirmTurn(): Promise<void> {
     const held = await this.renew().catch(() => new Set());
     if (held.size !== this.turn?.held.size) this.endTurn();
   }
 
-  /** Releases all locks for good. */
+  /** Releases all locks permanently. */
   release(): void {
     this.locks.release();
     this.lost();
@@ -87,17 +86,11 @@ export class Leadership {
 export interface AdvisoryLockOptions {
   /** Default 5 000. */
   readonly answerWithinMs?: number;
-  /**
-   * Fetched once, before the first lock is taken: the locks by what they are for, where their names
-   * differ.
-   */
+  /** Fetched once: lock names that differ from the names of what they protect. */
   readonly lockNames?: () => Promise<ReadonlyMap<string, string>>;
 }
 
-/**
- * Session advisory locks of Postgres, all on one connection. Postgres releases them when that
- * connection ends, whatever happened to the process.
- */
+/** On one connection: Postgres releases them when it ends, for any reason. */
 export class AdvisoryLocks {
   private client: PoolClient | undefined;
   private isReleased = false;
@@ -105,7 +98,7 @@ export class AdvisoryLocks {
   private readonly answerWithinMs: number;
   private lockNames: ReadonlyMap<string, string> | undefined;
 
-  /** One connection of the pool is kept from the first lock on. */
+  /** Keeps one connection of the pool from the first lock on. */
   constructor(
     private readonly pool: Pool,
     private readonly options: AdvisoryLockOptions = {},
@@ -118,16 +111,13 @@ export class AdvisoryLocks {
     this.listeners.push(listener);
   }
 
-  /**
-   * Takes those that are free, and checks that the others taken so far are still held.
-   * @returns those taken now. @throws when the store is unavailable; then none is held.
-   */
+  /** Also checks the held ones. @returns those taken now. @throws when none is held any more. */
   async take(names: readonly string[]): Promise<readonly string[]> {
     const lockNames = (this.lockNames ??=
       (await this.options.lockNames?.()) ?? new Map<string, string>());
     const client = this.client ?? (await this.connect());
     try {
-      const { rows } = await inTime(
+      const { rows } = await withTimeout(
         client.query<{ name: string }>(
           `select name from unnest($1::text[], $2::text[]) as l (name, lock_name)
            where pg_try_advisory_lock($3, hashtext(lock_name))`,
@@ -157,14 +147,16 @@ export class AdvisoryLocks {
       throw new Error('the leadership was released');
     }
     this.client = client;
-    // Kept on: a dying connection may emit more than one error, and one without a listener would
-    // end the process.
+    // Stays registered: a dying connection may emit several errors, and one without a listener
+    // would end the process.
     client.on('error', () => this.drop(client));
     client.on('end', () => this.drop(client));
-    await inTime(client.query(SERVER_KEEPALIVE), this.answerWithinMs).catch((error: unknown) => {
-      this.drop(client);
-      throw error;
-    });
+    await withTimeout(client.query(SERVER_KEEPALIVE), this.answerWithinMs).catch(
+      (error: unknown) => {
+        this.drop(client);
+        throw error;
+      },
+    );
     return client;
   }
 
@@ -192,14 +184,12 @@ export interface Leading {
 }
 
 /**
- * Does the work whenever this process holds any of the locks, turn after turn, through every
- * outage, until stopped. A turn ends when the work returns or fails; its signal aborts when the
- * locks are lost or become more, at `endTurn`, and at the stop. The next turn begins once the work
- * of the previous one has returned. Work that returned begins anew immediately, work that failed
- * after a pause that doubles.
+ * Does the work in turns whenever this process holds any of the locks, through every outage, until
+ * stopped. A turn ends when the work returns or fails; its signal aborts when locks are lost or
+ * gained, at `endTurn`, and at the stop. The next turn begins after the work of the previous one:
+ * immediately when it returned, and after a doubling pause when it failed.
  *
- * The locks are held until the caller releases them: the caller's work beside the loop may depend
- * on them.
+ * The caller releases the locks, since its work outside the loop may depend on them.
  */
 export async function leadWhileStarted(
   leading: Leading,

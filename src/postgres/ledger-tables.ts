@@ -8,10 +8,7 @@ type Int8WithDefault = ColumnType<bigint, bigint | number | undefined, bigint | 
 type Json<T> = ColumnType<T, string, string>;
 type JsonWithDefault<T> = ColumnType<T, string | undefined, string>;
 
-/**
- * The tables that the query builder reads or writes, as the migrations leave them
- * (test/postgres/ledger-tables.test.ts compares them). Raw SQL types its own rows.
- */
+/** Compared with the migrations by test/postgres/ledger-tables.test.ts. */
 export interface LedgerTables {
   'ledger.call_counts': CallCounts;
   'ledger.chain_checkpoints': ChainCheckpoints;

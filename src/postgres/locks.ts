@@ -2,17 +2,14 @@ import type { Pool, PoolClient } from 'pg';
 import { pause } from '../foundation/pause.js';
 import { inTransaction } from './transaction.js';
 
-/**
- * Every advisory lock, by the work that it excludes from happening twice concurrently. Releases run
- * side by side: a key is never changed.
- */
+/** By the work that they serialise. Never changed, since releases run concurrently. */
 export const LOCKS = {
   'create generations': 7_202_501n,
   scrub: 7_202_509n,
   /** Rebuilds, swaps, repairs and scrubs exclude each other. */
   'change generations': 7_202_510n,
   'settle a lost log': 7_202_514n,
-  /** Shared by the processes that use an embedded Postgres; alone for the one that stops it. */
+  /** Shared by the processes that use an embedded Postgres; exclusive for the one that stops it. */
   'use embedded Postgres': 7_203_114n,
   /** An approval, a rejection and a withdrawal of a proposal exclude each other. */
   'end a proposal': 7_202_515n,
@@ -24,7 +21,7 @@ export const LOCKS = {
   migrate: 3_853_314_791_062_309_107n,
 } as const;
 
-/** First halves of two-part keys, each with what the second half names. */
+/** First halves of two-part keys, each with the meaning of its second half. */
 export const LOCK_CLASSES = {
   /** Hash of what one process leads: a projection, the policies, the sealing. */
   leader: 720_250,
@@ -51,11 +48,8 @@ export function tryLock<T>(
   });
 }
 
-/**
- * As `tryLock`, again until no other process has the lock. Nothing holds a connection while it
- * waits: work that needs further ones would exhaust the pool.
- */
-export async function inTurn<T>(
+/** Repeats `tryLock`: a connection that waits would exhaust the pool. */
+export async function whenLockFree<T>(
   pool: Pool,
   lock: keyof typeof LOCKS,
   work: () => Promise<T>,

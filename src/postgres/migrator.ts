@@ -6,17 +6,14 @@ import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
 import { LOCKS } from './locks.js';
 
-/** One step of the schema, in a file of its own below migrations/, frozen once merged. */
+/** One step of the schema, in its own file below migrations/, frozen once merged. */
 export interface SchemaMigration {
   up(db: Kysely<unknown>): Promise<void>;
 }
 
 type Migrations = Readonly<Record<string, SchemaMigration>>;
 
-/**
- * In the order of their names, which is the order in which they run. A new migration is one import
- * above and one entry here.
- */
+/** Run in the order of their names. A new migration is an import and an entry here. */
 export const MIGRATIONS: Migrations = {
   '0001_baseline': baseline,
 };
@@ -24,10 +21,7 @@ export const MIGRATIONS: Migrations = {
 /** The names of the migrations of this release. */
 export const MIGRATION_NAMES: readonly string[] = Object.keys(MIGRATIONS).sort();
 
-/**
- * A development build from before the first migration of this release made the database, and no
- * migration leads from there to here.
- */
+/** Made by a development build; no migration leads from there to here. */
 export class DatabaseOlderThanBaseline extends Error {
   override readonly name = 'DatabaseOlderThanBaseline';
   constructor() {
@@ -37,10 +31,7 @@ export class DatabaseOlderThanBaseline extends Error {
   }
 }
 
-/**
- * A newer release migrated the database, and that was confirmed: this release does not know what
- * its tables mean and does not touch them.
- */
+/** A newer, confirmed release migrated the database, so its tables are unknown here. */
 export class DatabaseNewerThanCode extends Error {
   override readonly name = 'DatabaseNewerThanCode';
   constructor(readonly unknown: readonly string[]) {
@@ -58,22 +49,19 @@ export class MigrationBlocked extends Error {
 export interface MigrateOptions {
   /** Called with one line, immediately and every 30 seconds, while a migration waits for a lock. */
   readonly onWait?: (line: string) => void;
-  /**
-   * Longest wait for one lock: statements of others queue behind it. The attempt is then rolled
-   * back and repeated. Default 2 000.
-   */
+  /** Longest wait for one lock: other statements queue after it. Default 2 000. */
   readonly lockTimeoutMs?: number;
   /** Pause between two attempts, in which the others run. Default 1 000. */
   readonly retryMs?: number;
-  /** From when on an attempt that finds no lock is the last one. Default 300 000. */
+  /** After this time, an attempt that finds no lock is the last one. Default 300 000. */
   readonly patienceMs?: number;
 }
 
 /**
- * Brings the schema up to this release, all missing migrations in one transaction: all or none.
- * Safe when several processes start at once (they take turns), and cheap when none is missing (one
- * query). On a database that another release has used they stay unconfirmed: the older release may
- * start again until `confirmMigrations` (docs/adr/0041).
+ * Runs all missing migrations in one transaction. Safe when several processes start concurrently
+ * (they take turns), and cheap when none is missing (one query). On a database of another release
+ * they stay unconfirmed: the older release may start again until `confirmMigrations`
+ * (docs/adr/0041).
  * @param database a pool of at least two connections, or the address of the database.
  * @returns the names of the migrations that ran.
  * @throws {DatabaseOlderThanBaseline} {DatabaseNewerThanCode} {MigrationBlocked} and any error of a
@@ -174,8 +162,9 @@ export async function appliedMigrations(pool: pg.Pool): Promise<AppliedMigration
 }
 
 /**
- * The database's migrations belong to the release that runs: releases that do not know them cannot
- * start any more. Within the caller's transaction. @returns the names that were not confirmed yet.
+ * Confirms the migrations for the running release: releases without them can no longer start. In
+ * the caller's transaction.
+ * @returns the names that were not confirmed yet.
  */
 export async function confirmMigrations(
   client: pg.PoolClient,
@@ -210,7 +199,7 @@ async function namesIn(
 
 /** The tables in which migrations are recorded. */
 async function createOwnTables(db: Kysely<unknown>): Promise<void> {
-  // A role without the right to create schemas may use one that was made for it.
+  // A role without the right to create schemas may use an existing one.
   const { rows } = await sql`select from pg_namespace where nspname = 'ledger'`.execute(db);
   if (rows.length === 0) await sql`create schema ledger`.execute(db);
   for (const table of [CONFIRMED, UNCONFIRMED])

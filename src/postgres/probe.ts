@@ -5,12 +5,12 @@ export interface ProbeOptions {
 }
 
 /**
- * Regularly queries a connection that only listens or holds a lock: one that the network dropped
- * reports nothing by itself. A failed query counts as an answer, for a broken connection reports
- * itself. `onSilent` is called once at most.
- * @returns the function that stops it.
+ * Regularly queries a connection that only listens or holds a lock, since a connection that the
+ * network dropped reports nothing by itself. A failed query counts as an answer: a broken
+ * connection reports itself. `onSilent` is called at most once.
+ * @returns a function that stops it.
  */
-export function probed(
+export function startProbe(
   ask: () => Promise<unknown>,
   { everyMs, withinMs }: ProbeOptions,
   onSilent: () => void,

@@ -6,10 +6,7 @@ import { LOCK_CLASSES } from './locks.js';
 
 const UNNAMED_RELEASE = 0;
 
-/**
- * SQL that is true while any process holds a lock of the class in this database for which the
- * further condition holds.
- */
+/** SQL: a process holds a lock of the class for which the condition holds. */
 const isHeld = (lockClass: number, further: RawBuilder<boolean>): RawBuilder<boolean> =>
   sql`exists (select ${held(lockClass, further)})`;
 
@@ -18,11 +15,7 @@ const held = (lockClass: number, further: RawBuilder<boolean>): RawBuilder<unkno
     where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted and ${further}
       and database = (select oid from pg_database where datname = current_database())`;
 
-/**
- * The presence of a process of the service: others can see whether the process that began some work
- * is still alive. A sign of life that ends with the process, for any reason: advisory locks on a
- * connection of its own.
- */
+/** Advisory locks on a connection show that the process is alive. */
 export class ProcessPresence extends KeptConnection {
   /** Names this process in the rows that it writes. */
   readonly id: number;
@@ -41,45 +34,33 @@ export class ProcessPresence extends KeptConnection {
     this.id = id;
   }
 
-  /**
-   * SQL that counts the processes of other releases than this one. Those before this class named
-   * releases count, too.
-   */
+  /** SQL: the number of processes of other releases, including those that name no release. */
   static countOfOtherReleases(release: number): RawBuilder<number> {
     const all = held(LOCK_CLASSES.process, sql`mode = 'ExclusiveLock'`);
     const same = held(LOCK_CLASSES.release, sql`objid::bigint = ${release}`);
     return sql`greatest(0, (select count(*) ${all}) - (select count(*) ${same}))::integer`;
   }
 
-  /**
-   * SQL that is true while any process shows its presence in this database. A query with `isGone`
-   * holds a share for a moment.
-   */
+  /** SQL: a process shows its presence. `isGone` holds a share for a moment. */
   static readonly isAnyRunning = isHeld(LOCK_CLASSES.process, sql`mode = 'ExclusiveLock'`);
 
-  /** SQL that is true while any process other than the one of this id does. */
+  /** SQL: a process other than the one of this id does. */
   static isAnyOtherRunning(id: number): RawBuilder<boolean> {
     return isHeld(LOCK_CLASSES.process, sql`mode = 'ExclusiveLock' and objid::bigint <> ${id}`);
   }
 
-  /** SQL that is true while the process of that id shows its presence in this database. */
+  /** SQL: the process of that id shows its presence in this database. */
   static isRunning(id: Expression<unknown>): RawBuilder<boolean> {
     return isHeld(LOCK_CLASSES.process, sql`mode = 'ExclusiveLock' and objid::bigint = ${id}`);
   }
 
-  /**
-   * SQL that is true when the process of that id is gone. It takes a share of the lock: after a
-   * crash many check the same process at once, and must not take each other for it.
-   */
+  /** SQL: that process is gone. A shared lock: concurrent checks must not see each other. */
   static isGone(owner: Expression<unknown>): RawBuilder<boolean> {
     return sql`pg_try_advisory_xact_lock_shared(${LOCK_CLASSES.process}, (${owner})::int)`;
   }
 }
 
-/**
- * The presence of a command that may append to the log. Separate from that of services: a check for
- * a service, which keeps read models up to date and runs jobs, does not mean a command.
- */
+/** Separate: services update read models and run jobs, which commands do not. */
 export class CommandPresence extends KeptConnection {
   constructor(pool: Pool) {
     super(pool, async (client) => {
@@ -87,6 +68,6 @@ export class CommandPresence extends KeptConnection {
     });
   }
 
-  /** SQL that is true while any command shows its presence in this database. */
+  /** SQL: a command shows its presence in this database. */
   static readonly isAnyRunning = isHeld(LOCK_CLASSES.command, sql`true`);
 }

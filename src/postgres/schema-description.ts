@@ -1,14 +1,13 @@
 import type pg from 'pg';
 
 /**
- * The schema `ledger` as text, in a fixed order: every table with its columns, constraints, indexes
- * and comments. Made for comparison: without the values that differ between two databases with the
- * same schema.
+ * The schema `ledger` as text, for comparison: every table with its columns, constraints, indexes
+ * and comments in a fixed order, without values that differ between databases.
  */
 export async function describeSchema(pool: pg.Pool): Promise<string> {
   const client = await pool.connect();
   try {
-    // Postgres writes names with their schema only where the path does not lead to it.
+    // Postgres omits the schema of names that are on the path.
     await client.query('set search_path = ledger');
     return await describe(client);
   } finally {

@@ -25,13 +25,10 @@ export const builder = new Kysely<unknown>({
 /** Builds statements on the small tables. */
 export const tables = builder as Kysely<LedgerTables>;
 
-/**
- * A statement with its values: built, or written with the tag `sql` where the builder has no word
- * (docs/adr/0028).
- */
+/** Built, or written with `sql` where the builder cannot express it (docs/adr/0028). */
 export type Statement<T> = Compilable<T> | RawBuilder<T> | CompiledStatement<T>;
 
-/** A text of SQL with the values of its parameters, in their order. */
+/** SQL with the values of its parameters, in order. */
 interface CompiledStatement<T> {
   /** The name it is prepared under, once per connection. */
   readonly name: string;
@@ -59,7 +56,7 @@ type BoundTo<Db, Functions> = {
     : never;
 };
 
-/** The functions for one database: a port whose other side is simulated. */
+/** Binds the functions to one database: a port that the simulator replaces. */
 export const boundTo = <
   Db,
   F extends Readonly<Record<string, (db: Db, ...rest: never[]) => unknown>>,
@@ -84,7 +81,7 @@ export async function fetchRow<T>(db: Connection, statement: Statement<T>): Prom
   return (await fetchRows(db, statement))[0];
 }
 
-/** @returns how many rows it changed. @throws the database's errors. */
+/** @returns the number of changed rows. @throws the database's errors. */
 export async function run(db: Connection, statement: Statement<unknown>): Promise<number> {
   return (await send(db, statement)).rowCount ?? 0;
 }
@@ -105,12 +102,12 @@ export type Given<V extends object> = {
     : RawBuilder<V[N]>;
 };
 
-/** A placeholder in a text that is compiled before there are values. */
+/** A placeholder in SQL that is compiled before there are values. */
 class Parameter {
   constructor(readonly name: string) {}
 }
 
-/** The text of a statement, compiled before there are values. */
+/** The SQL of a statement, compiled before there are values. */
 export class StatementText {
   private constructor(
     readonly text: string,
@@ -127,7 +124,7 @@ export class StatementText {
     return new StatementText(text, parameters);
   }
 
-  /** Its parameters' values, in their order. */
+  /** The values in the order of the parameters. */
   valuesFrom(values: object): unknown[] {
     const byName = values as Values;
     return this.parameters.map((value) =>
@@ -136,10 +133,7 @@ export class StatementText {
   }
 }
 
-/**
- * A statement for what runs with every request: compiled at its first use only, and prepared once
- * per connection under this name.
- */
+/** Compiled at its first use only, and prepared once per connection under this name. */
 export function compiledOnce<V extends object, T>(
   name: string,
   build: (given: Given<V>) => Compilable<T> | RawBuilder<T>,

@@ -1,19 +1,16 @@
 import type { Pool, PoolClient } from 'pg';
 
 /**
- * One transaction on a connection of its own. An error undoes all of it: the connection is closed,
- * and its transaction ends with it, whatever state it was in.
+ * Runs the work in a transaction on its own connection. An error closes the connection, which
+ * undoes everything in any state.
  * @throws the errors of the work and of the database.
  */
 export function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return begunBy('begin', pool, work);
 }
 
-/**
- * The same without waiting for the disk: a crash of the database may undo what the last second
- * committed. For what may be done again.
- */
-export function inTransactionThatMayBeLost<T>(
+/** Does not wait for the disk: a crash may undo the last second's commits. */
+export function inAsynchronousTransaction<T>(
   pool: Pool,
   work: (client: PoolClient) => Promise<T>,
 ): Promise<T> {
@@ -38,15 +35,12 @@ async function begunBy<T>(
   }
 }
 
-/**
- * The same on a connection that the caller keeps: after an error it is rolled back and can be used
- * again.
- */
+/** The same on the caller's connection, which can be used after an error. */
 export function inTransactionOf<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   return unlessRolledBack(client, work, () => false);
 }
 
-/** The same for work that may be too early: undefined is rolled back, too. */
+/** The same, and rolls back when the work returns undefined. */
 export function tryInTransactionOf<T>(
   client: PoolClient,
   work: () => Promise<T | undefined>,
@@ -71,7 +65,7 @@ async function unlessRolledBack<T>(
   }
 }
 
-/** Until `endSnapshot` the connection reads the state of this moment, and writes nothing. */
+/** Until `endSnapshot` the connection reads the present state, and writes nothing. */
 export async function beginSnapshot(client: PoolClient): Promise<void> {
   await client.query('begin isolation level repeatable read read only');
   // The first statement takes the snapshot.

@@ -12,9 +12,9 @@ import { isRefusedByServer, isUnavailable } from './database.js';
 const WRITE =
   'update ledger.identity set master_key_check = master_key_check; select pg_export_snapshot()';
 
-/** Anyone may ask: at most one write in this time, whose outcome all share. */
+/** Callers share at most one write in this time. */
 const REMEMBERED_MS = 1_000;
-/** A database that is back is told soon. */
+/** After an outage the recovery shows soon. */
 const FAILURE_REMEMBERED_MS = 200;
 /** States of a server that restarts. */
 const PASSING = /^(08|57)/;
@@ -26,7 +26,7 @@ export class WritesRefused extends Error {
   override readonly name = 'WritesRefused';
 }
 
-/** Tells whether the database accepts writes, by trying one. */
+/** Checks whether the database accepts writes, by trying one. */
 export class WriteProbe {
   private outcome: Promise<void> | undefined;
   private nextMs = 0;
@@ -37,11 +37,7 @@ export class WriteProbe {
     private readonly withinMs: number,
   ) {}
 
-  /**
-   * Also tells that the database answers.
-   * @throws {WritesRefused} when the server answers and refuses; its message says why.
-   * @throws for which `isUnavailable` holds, when it is away.
-   */
+  /** @throws {WritesRefused} by the server's answer, or an error of an unavailable one. */
   check(): Promise<void> {
     const now = elapsed();
     if (this.outcome !== undefined && now < this.nextMs) return this.outcome;

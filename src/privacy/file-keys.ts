@@ -4,23 +4,19 @@ import { newId } from '../foundation/world.js';
 import { fetchRows } from '../postgres/statements.js';
 
 /**
- * Keys of files stand in the vault among those of people. Their ids tell them apart: a UUID of
- * version 8, which ids of people never have, with a first group of its own, so that they are
- * neighbours in the index.
+ * The vault has keys of files as well as those of people. Their ids are UUIDs of version 8, which
+ * people never have, with a fixed first group, so that they are neighbours in the index.
  */
 const FIRST_GROUP = '65787066';
 const VERSION_AT = 14;
 
-/** A new id of a file's key, and of the attempt that writes the file. A UUID. */
+/** A UUID for a file's key, and for the attempt that writes the file. */
 export function newFileKeyId(): string {
   const id = newId();
   return `${FIRST_GROUP}${id.slice(FIRST_GROUP.length, VERSION_AT)}8${id.slice(VERSION_AT + 1)}`;
 }
 
-/**
- * The ids of keys that no file has: the vault was restored from a backup. A key of a file that is
- * about to be written has its row: the row is older than the key.
- */
+/** Left by a restored vault. A file that is being written has its row before its key. */
 export async function unusedFileKeys(pool: Pool): Promise<readonly string[]> {
   const rows = await fetchRows(
     pool,

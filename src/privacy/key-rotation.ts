@@ -15,29 +15,29 @@ import {
   type ServiceKey,
 } from './service-keys.js';
 
-/** The master key is not replaced, and nothing was changed; one line for the operator. */
+/** The master key was not replaced; one line for the operator. */
 export class RotationRefused extends Error {
   override readonly name = 'RotationRefused';
 }
 
 export interface MasterKeyStatus {
   readonly id: string;
-  /** `old` opens the service's keys still; `retired` opens nothing. */
+  /** `old` still opens the service's keys; `retired` opens nothing. */
   readonly state: 'current' | 'old' | 'retired';
   /** Processes of the service that were started with it. */
   readonly processes: number;
-  /** Whether its file is needed for nothing but backups from before the rotation. */
+  /** Its file is needed for backups from before the rotation only. */
   readonly canGo: boolean;
 }
 
 export interface KeyStatus {
   /** Newest first. */
   readonly masterKeys: readonly MasterKeyStatus[];
-  /** The keys that encrypt the keys of people, and how many of those each encrypts. */
+  /** The keys that encrypt the keys of people, each with its number of subjects. */
   readonly sealedBy: readonly { readonly generation: number; readonly subjects: number }[];
-  /** Whether all of them are encrypted with the newest one. */
+  /** The newest key encrypts all of them. */
   readonly rewrapped: boolean;
-  /** Whether the files of all master keys but the current one can go; true when there is none. */
+  /** The files of all master keys but the current one can be removed; true when there is none. */
   readonly oldKeysCanGo: boolean;
   /** Null: nothing. */
   readonly waitsFor:
@@ -45,12 +45,12 @@ export interface KeyStatus {
 }
 
 const PAGE = 500;
-/** Every process uses a new key by then, a statement under way included. */
+/** By then every process uses a new key, running statements included. */
 const IN_USE_AFTER_MS = KEYS_FRESH_MS + 3_000;
 
 /**
- * Makes `next` the master key: the service's keys are stored for both, and new ones are made for
- * what is sealed from now on. Names and signatures keep theirs. The same call again is harmless.
+ * Makes `next` the master key: stores the service's keys for both, and makes new ones for later
+ * seals. Names and signatures keep theirs. May be repeated.
  * @throws {RotationRefused}
  */
 export async function rotateMasterKey(pool: Pool, current: Buffer, next: Buffer): Promise<void> {
@@ -84,10 +84,10 @@ export async function rotateMasterKey(pool: Pool, current: Buffer, next: Buffer)
 }
 
 /**
- * Encrypts the keys of all people with the newest key, page by page; the people can be read all the
- * time, and a destroyed key stays destroyed.
- * @param progress called with how many were encrypted anew so far.
- * @returns how many were.
+ * Encrypts the keys of all people with the newest key, page by page. People stay readable, and a
+ * destroyed key stays destroyed.
+ * @param progress called with the number encrypted so far.
+ * @returns that number.
  */
 export async function rewrapSubjectKeys(
   pool: Pool,
@@ -119,7 +119,7 @@ export async function rewrapSubjectKeys(
         wrapping.seal(await wrapping.open(wrapped, subject), subject),
       ),
     );
-    // Not of those that were destroyed or encrypted anew meanwhile.
+    // Without those that were destroyed or encrypted anew meanwhile.
     done += await run(
       pool,
       sql`update vault.subject_keys as known set wrapped = anew.wrapped
@@ -131,11 +131,8 @@ export async function rewrapSubjectKeys(
   }
 }
 
-/**
- * Records that all is encrypted anew, once every process uses the new key and nothing is left.
- * @returns whether that is so.
- */
-export async function settleRotation(pool: Pool, keyring: Keyring): Promise<boolean> {
+/** Records a complete rotation: all is re-encrypted, and every process uses the new key. */
+export async function completeRotation(pool: Pool, keyring: Keyring): Promise<boolean> {
   const row = await fetchRow(
     pool,
     sql<{ id: string; settled: boolean; waiting: boolean }>`
@@ -154,10 +151,10 @@ export async function settleRotation(pool: Pool, keyring: Keyring): Promise<bool
 }
 
 /**
- * Old master keys open nothing from then on: once all is encrypted anew and no process needs them.
- * Called by a process that was started with the current one, which proves that its file is there.
+ * Retires old master keys once all is encrypted anew and no process needs them. Called by a process
+ * with the current one, which proves that its file exists.
  * @param own the id of its master key.
- * @returns the ids of those that were retired.
+ * @returns the ids of the retired ones.
  */
 export async function retireOldKeys(pool: Pool, own: string): Promise<readonly string[]> {
   const ids = (await masterKeysIn(pool))
@@ -224,7 +221,7 @@ async function masterKeysIn(
   }));
 }
 
-/** Records with which master key a process of the service runs; those that ended are left out. */
+/** Records the master key of a running process, and drops those of ended ones. */
 export async function recordMasterKeyOf(
   pool: Pool,
   process: number,

@@ -50,17 +50,16 @@ export class PostgresKeyRows {
 
   /** A subject that has a row keeps it. Concurrent calls share a statement, and its commit. */
   readonly create = batched<readonly MadeKey[], void>(async (calls) => {
-    // In one order everywhere: two processes that make keys of the same people cannot deadlock.
+    // In one order: two processes that make keys of the same people cannot deadlock.
     const rows = calls.flat().sort((a, b) => (a.subject < b.subject ? -1 : 1));
     await run(this.pool, creation(rows));
     return calls.map(() => undefined);
   });
 
-  /** Also of subjects without a row: they get one, without a key. */
+  /** Subjects without a row get one, without a key. */
   async destroy(subjects: readonly SubjectId[]): Promise<void> {
     await run(this.pool, destruction(subjects));
   }
 }
 
-/** Where wrapped keys are stored. */
 export type KeyRows = Pick<PostgresKeyRows, 'find' | 'create' | 'destroy'>;

@@ -5,10 +5,10 @@ import { generationIn, openNamed, sealWith, type Sealer } from './sealed-bytes.j
 /** The keys of each purpose, by generation from 1. */
 export type ServiceKeys = ReadonlyMap<KeyPurpose, readonly Buffer[]>;
 
-/** How old the known keys may be when a value is sealed: after a rotation the new one is used. */
+/** Age of the keys in memory at which sealing reads them again, to use those of a rotation. */
 export const KEYS_FRESH_MS = 2_000;
 
-/** Bytes name a key that this process cannot read, also after a look for new ones. */
+/** Bytes name a key that this process cannot read, even after reading the keys again. */
 export class UnknownKey extends Error {
   override readonly name = 'UnknownKey';
   constructor() {
@@ -16,7 +16,7 @@ export class UnknownKey extends Error {
   }
 }
 
-/** The service's keys in memory. They are read again when a value names one that is not known. */
+/** The service's keys in memory. They are read again when a value names an unknown one. */
 export class Keyring {
   private readAt = elapsed();
   private reading: Promise<void> | undefined;
@@ -32,7 +32,7 @@ export class Keyring {
     return this.key(purpose, 1);
   }
 
-  /** How many keys the purpose has had; the newest seals. */
+  /** Number of keys of the purpose so far; the newest seals. */
   generation(purpose: RotatedPurpose): number {
     return this.known.get(purpose)?.length ?? 0;
   }
@@ -40,7 +40,7 @@ export class Keyring {
   sealer(purpose: RotatedPurpose): Sealer {
     return {
       seal: async (plain, context) => {
-        // While the database is away, the known key is as good: it is re-wrapped later.
+        // While the database is unavailable, the known key serves: it is re-wrapped later.
         if (elapsed() - this.readAt > KEYS_FRESH_MS) await this.refresh().catch(() => undefined);
         const generation = this.generation(purpose);
         return sealWith(this.key(purpose, generation), generation, plain, context);
@@ -53,7 +53,7 @@ export class Keyring {
     };
   }
 
-  /** Reads the keys again; callers at the same time share one read. */
+  /** Reads the keys again; concurrent callers share one read. */
   refresh(): Promise<void> {
     this.reading ??= this.readAgain().finally(() => (this.reading = undefined));
     return this.reading;
@@ -62,7 +62,7 @@ export class Keyring {
   private async readAgain(): Promise<void> {
     const began = elapsed();
     const keys = await this.read();
-    // None when the master key was replaced meanwhile: what is known stays good.
+    // None: the master key was replaced meanwhile, and the known keys stay valid.
     if (keys.size > 0) this.known = keys;
     this.readAt = began;
   }

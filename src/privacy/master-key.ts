@@ -4,17 +4,14 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { errorCode, hasCode } from '../foundation/error-code.js';
 
-/**
- * The master key cannot be used; the message is one line for the operator, without a byte of the
- * key.
- */
+/** The master key cannot be used; one line for the operator, without a byte of the key. */
 export class MasterKeyError extends Error {
   override readonly name = 'MasterKeyError';
 }
 
-/** Purposes whose key stays: names of streams and signatures in the log rest on it. */
+/** Their key stays: names of streams and signatures in the log depend on it. */
 export type FixedPurpose = 'stream-names' | 'chain-signing';
-/** Purposes whose key is replaced with the master key. */
+/** Their key is replaced with the master key. */
 export type RotatedPurpose =
   'key-wrapping' | 'api-keys' | 'idempotency' | 'webhook-signing' | 'webhooks' | 'webhook-answers';
 /** One key never serves two purposes. */
@@ -38,9 +35,8 @@ const KEY_BYTES = 32;
 
 /**
  * Reads the master key: 32 bytes as 64 hex digits in a file that only its owner can read. With the
- * embedded Postgres a missing one is made, but only before the database exists: call it before
- * Postgres is started. A new key beside old data would silently make every personal field
- * unreadable.
+ * embedded Postgres a missing one is made, but only before the database exists (so before Postgres
+ * is started): a new key for old data would silently make every personal field unreadable.
  * @throws {MasterKeyError} when it is missing, readable for others, or not a key.
  */
 export async function loadMasterKey(
@@ -72,17 +68,14 @@ export async function readMasterKeyFile(path: string): Promise<Buffer> {
   return key;
 }
 
-/** Names a master key, 16 hex digits; nothing of it can be computed from that. */
+/** Names a master key without revealing it, 16 hex digits. */
 export const masterKeyId = (masterKey: Buffer): string =>
   derived(masterKey, 'master-key-id').subarray(0, 8).toString('hex');
 
 /** The key that encrypts the service's keys, 32 bytes. */
 export const wrappingKey = (masterKey: Buffer): Buffer => derived(masterKey, 'service-keys');
 
-/**
- * The first key for one purpose, 32 bytes: what the first master key of a database serves for.
- * Deterministic.
- */
+/** The first key for one purpose, 32 bytes, derived from the database's first master key. */
 export const purposeKey = (masterKey: Buffer, purpose: KeyPurpose): Buffer =>
   derived(masterKey, purpose);
 
@@ -106,7 +99,7 @@ async function readKey(path: string): Promise<Buffer | undefined> {
   if (!file) return undefined;
   try {
     const about = await file.stat();
-    if (!about.isFile()) throw new MasterKeyError(`the master key file ${path} is no file`);
+    if (!about.isFile()) throw new MasterKeyError(`the master key file ${path} is not a file`);
     if ((about.mode & 0o077) !== 0) {
       throw new MasterKeyError(
         `the master key file ${path} has mode ${(about.mode & 0o777).toString(8)}: others can read it; chmod 600 it`,
@@ -123,10 +116,7 @@ async function readKey(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/**
- * Written to a temporary file and linked: two concurrent first starts use one key, and a crash
- * leaves none rather than half of one.
- */
+/** Linked when complete: concurrent first starts share it, and a crash leaves none. */
 async function makeKey(path: string): Promise<void> {
   const aside = `${path}.${randomBytes(6).toString('hex')}`;
   try {

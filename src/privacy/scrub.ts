@@ -8,38 +8,32 @@ import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 
 /**
  * Removes erased bytes from the files of Postgres. A deleted row stays in its table's file until
- * its space is reused, and in the write-ahead log until its segment is removed; so the tables are
+ * its space is reused, and in the write-ahead log until its segment is removed: so the tables are
  * rewritten, and the log is switched and cut.
  */
 export interface Scrubbed {
   readonly tables: number;
-  /**
-   * False: the role may not switch the write-ahead log of this server; its segments expire as the
-   * server is configured.
-   */
+  /** False: the role may not switch the write-ahead log, whose segments expire later. */
   readonly walRemoved: boolean;
 }
 
-/** What a scrub needs of the read models. */
+/** The scrub's access to read models. */
 export interface ReadModelsToScrub {
-  /** Captures the head of the log, and returns a check whether the read models have reached it. */
+  /** The returned check is true once read models have reached the captured head. */
   reachHead(): Promise<() => Promise<boolean>>;
-  /** Drops what no process keeps up to date: it would keep erased people. */
+  /** Drops read models that no process updates: they would keep erased people. */
   dropUnfollowed(client: PoolClient): Promise<void>;
 }
 
 export interface ScrubOptions {
   readonly readModels: ReadModelsToScrub;
-  /** Tables from this size on are left to pg_repack where it is installed. Default 8 MiB. */
+  /** Leaves larger tables to pg_repack where it is installed. Default 8 MiB. */
   readonly largeBytes?: number;
   /** Called for each table. */
   readonly progress?: (line: string) => void;
 }
 
-/**
- * Longest wait for a table lock, so that other statements do not queue longer behind it; the
- * rewriting tries again.
- */
+/** Other statements queue after a waiting lock: the scrub gives up and tries again. */
 const LOCK_WAIT = '200ms';
 const TRIES_MAX = 60;
 /** Rewriting less locks a table for a fraction of a second. */
@@ -50,10 +44,7 @@ const OLD_TRANSACTIONS_WAIT_MS = 30_000;
 const LOCK_NOT_AVAILABLE = '55P03';
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-/**
- * A transaction older than the erasure is open: the rows that it may see cannot leave the files
- * yet.
- */
+/** An open transaction is older than the erasure and may see the erased rows. */
 export class ScrubNotPossible extends Error {
   override readonly name = 'ScrubNotPossible';
 }
@@ -138,9 +129,7 @@ async function recordScrubbed(client: PoolClient, until: Date): Promise<void> {
   );
 }
 
-/**
- * A read model that is behind still contains erased people; rewriting it would only move the bytes.
- */
+/** A read model that lags still contains erased people; rewriting would only move the bytes. */
 async function readModelsCatchUp(reached: () => Promise<boolean>): Promise<void> {
   for (
     const end = performance.now() + OLD_TRANSACTIONS_WAIT_MS;
@@ -149,7 +138,7 @@ async function readModelsCatchUp(reached: () => Promise<boolean>): Promise<void>
   )
     if (performance.now() > end)
       throw new ScrubNotPossible(
-        'read models are behind the log, or still hold people who were forgotten: let the service catch up, and scrub again',
+        'read models are behind the log, or still contain forgotten people: let the service catch up, and scrub again',
       );
 }
 
@@ -172,9 +161,7 @@ function tablesToRewrite(client: PoolClient, largeBytes: number): Promise<TableT
   );
 }
 
-/**
- * Rewriting keeps the rows that an open transaction might see: older transactions must end first.
- */
+/** Rewriting keeps rows that an older transaction might see. */
 async function oldTransactionsEnd(client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ id: string }>(
     'select pg_current_xact_id()::xid::text as id',
@@ -216,16 +203,15 @@ async function vacuumFully(
     } catch (error) {
       if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error;
       if (tries >= TRIES_MAX)
-        throw new ScrubNotPossible(`${name} is never free: scrub again when there is less to do`);
+        throw new ScrubNotPossible(
+          `${name} is never free: scrub again when fewer statements use it`,
+        );
       await delay(AGAIN_MS);
     }
   }
 }
 
-/**
- * With `wal_recycle = off`, as the embedded server runs, a checkpoint deletes the segments before
- * it.
- */
+/** With `wal_recycle = off`, a checkpoint deletes the segments before it. */
 async function removeOldWal(client: PoolClient): Promise<boolean> {
   try {
     await client.query('checkpoint');

@@ -1,9 +1,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { newBytes } from '../foundation/world.js';
 
-/**
- * AES-256-GCM; the result is nonce, tag and ciphertext. `context` must be the same when opening.
- */
+/** AES-256-GCM: nonce, tag and ciphertext. Opens with the same `context` only. */
 export function sealBytes(key: Buffer, plain: Buffer, context: string): Buffer {
   const nonce = newBytes(12);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
@@ -22,18 +20,18 @@ export function openBytes(key: Buffer, sealed: Buffer, context: string): Buffer 
   return plain;
 }
 
-/** Encrypts for one purpose. The keys of a purpose replace each other; sealed bytes name theirs. */
+/** Encrypts for one purpose, with replaceable keys: sealed bytes name theirs. */
 export interface Sealer {
-  /** @param context what the value belongs to; it cannot be opened elsewhere. */
+  /** @param context what the value belongs to; it opens with this context only. */
   seal(plain: Buffer, context: string): Promise<Buffer>;
-  /** @throws when the bytes were changed, or belong elsewhere. */
+  /** @throws when the bytes were changed, or have another context. */
   open(sealed: Buffer, context: string): Promise<Buffer>;
 }
 
 const MARK = Buffer.from([0x00, 0x6b, 0x65, 0x79]);
 const PREFIX_BYTES = MARK.length + 4;
 
-/** What precedes bytes that were sealed with a purpose's key of this generation. */
+/** The prefix of bytes that were sealed with a purpose's key of this generation. */
 export function prefixOf(generation: number): Buffer {
   const prefix = Buffer.alloc(PREFIX_BYTES);
   MARK.copy(prefix);
@@ -50,7 +48,7 @@ export function generationIn(sealed: Buffer): number {
 export const sealWith = (key: Buffer, generation: number, plain: Buffer, context: string): Buffer =>
   Buffer.concat([prefixOf(generation), sealBytes(key, plain, context)]);
 
-/** Bytes that name their key. */
+/** Opens bytes that name their key. */
 export const openNamed = (key: Buffer, sealed: Buffer, context: string): Buffer =>
   openBytes(key, sealed.subarray(PREFIX_BYTES), context);
 

@@ -4,8 +4,8 @@ import { storableJson } from '../foundation/outside-text.js';
 
 /**
  * Personal values in stored JSON: `{"subject": …, "sealed": text or null}` in place of `{subject,
- * value}`. The text is base64; behind `2.` it is bound to where it is stored, as well as to the
- * subject.
+ * value}`. The text is base64; after the prefix `2.` it is bound to its place of storage as well as
+ * to the subject.
  */
 
 type Json = unknown;
@@ -15,10 +15,7 @@ interface SealedValue {
 }
 type Keys = ReadonlyMap<SubjectId, Buffer | null>;
 
-/**
- * The subjects of all personal values in memory or in stored JSON, at any depth. Of those in memory
- * that have a value: a missing one needs no key.
- */
+/** Of all personal values at any depth. A missing value in memory needs no key. */
 export function subjectsIn(json: Json, found = new Set<SubjectId>()): Set<SubjectId> {
   if (Array.isArray(json)) for (const item of json) subjectsIn(item, found);
   else if (isObject(json)) {
@@ -29,9 +26,9 @@ export function subjectsIn(json: Json, found = new Set<SubjectId>()): Set<Subjec
 }
 
 /**
- * Encrypts every personal value. Without a key (forgotten) the value is dropped on purpose.
- * @param holder what the JSON is stored in, an event's id: a value opens only there, in the same
- *   field. Undefined: as releases that bind the subject alone read it.
+ * Encrypts every personal value; without a key (forgotten) the value is dropped.
+ * @param holder the id of the event that stores the JSON: a value opens only there, in the same
+ * field. Undefined: bound to the subject alone, as earlier releases read it.
  */
 export function sealValues(json: Json, keys: Keys, holder?: string): Json {
   return replace(json, isPersonal, ({ subject, value }, path) => {
@@ -51,16 +48,13 @@ const BOUND = '2.';
 const contextOf = (subject: SubjectId, holder: string, path: string): string =>
   JSON.stringify([subject, holder, path]);
 
-/**
- * Notes in stored JSON, in place, where each bound value is: a newer shape of the event may have it
- * in another field, and it opens as it was sealed.
- */
-export function notePlaces(json: Json, holder: string, path = ''): void {
+/** Bound values open at their place of sealing: an upcaster may move them. */
+export function recordPlaces(json: Json, holder: string, path = ''): void {
   if (!isObject(json)) return;
   for (const [name, member] of Object.entries(json)) {
     if (!isObject(member)) continue;
     const place = placeIn(path, name);
-    if (!isSealed(member)) notePlaces(member, holder, place);
+    if (!isSealed(member)) recordPlaces(member, holder, place);
     else if (member.sealed?.startsWith(BOUND))
       (member as { sealed: string }).sealed += `.${contextOf(member.subject, holder, place)}`;
   }
@@ -75,9 +69,7 @@ export interface StoredPlace {
   readonly stored: Personal<unknown> | SealedValue;
 }
 
-/**
- * The places of all personal values in stored JSON, in one walk; `openAt` then needs no second one.
- */
+/** The places of all personal values in stored JSON, in one walk, for `openAt`. */
 export function storedPlaces(json: Json, found: StoredPlace[] = []): StoredPlace[] {
   if (!isObject(json)) return found;
   const holder = json as Record<string, Json>;
@@ -90,17 +82,14 @@ export function storedPlaces(json: Json, found: StoredPlace[] = []): StoredPlace
   return found;
 }
 
-/**
- * Replaces the stored values by the opened ones of `openValues`, in place: the JSON must not be
- * shared.
- */
+/** Replaces stored values in place by those of `openValues`: the JSON must not be shared. */
 export function openAt(places: readonly StoredPlace[], keys: Keys): void {
   for (const { holder, name, stored } of places) holder[name] = opened(stored, keys);
 }
 
 /**
- * Decrypts every personal value whose key exists; the others become null, also those that an older
- * version stored in plain. For values that are bound to their subject alone.
+ * Decrypts every personal value whose key exists; the others become null, including those that an
+ * older version stored in plain. For values that are bound to their subject alone.
  */
 export function openValues(json: Json, keys: Keys): Json {
   return replace(json, isStored, (stored) => opened(stored, keys));

@@ -20,17 +20,13 @@ export class WrongMasterKey extends Error {
 
 /** A copy of one of the service's keys, for one master key. */
 export interface ServiceKey {
-  /** One that this release does not know is of a newer one. */
+  /** An unknown one belongs to a newer release. */
   readonly purpose: string;
   readonly generation: number;
   readonly key: Buffer;
 }
 
-/**
- * The service's keys of this database, which this master key opens. The first ones are derived from
- * the first master key.
- * @throws {WrongMasterKey}
- */
+/** The first ones derive from the first master key. @throws {WrongMasterKey} */
 export async function openServiceKeys(pool: Pool, masterKey: Buffer): Promise<Keyring> {
   const id = masterKeyId(masterKey);
   if ((await currentMasterKey(pool)) === undefined) await storeFirstKeys(pool, masterKey);
@@ -113,7 +109,7 @@ async function readKeys(pool: Pool, masterKey: Buffer): Promise<ServiceKeys> {
   return keys;
 }
 
-/** Several first processes store the same: the keys are derived. */
+/** Concurrent first processes store the same keys, since these are derived. */
 async function storeFirstKeys(pool: Pool, masterKey: Buffer): Promise<void> {
   await checkNames(pool, purposeKey(masterKey, 'stream-names'));
   await withLock(pool, 'change master keys', async (client) => {
@@ -126,8 +122,8 @@ const firstKeys = (masterKey: Buffer, purposes: readonly KeyPurpose[]): readonly
   purposes.map((purpose) => ({ purpose, generation: 1, key: purposeKey(masterKey, purpose) }));
 
 /**
- * A release may have purposes that the one before did not know: they get their first keys here.
- * While two master keys are in use, that is for the newest one, which alone opens them.
+ * Makes the first keys of purposes that earlier releases did not have; while two master keys are in
+ * use, for the newest one, which alone opens them.
  * @throws {WrongMasterKey} when another master key has such a key, or must make it.
  */
 async function storeKeysOfNewPurposes(pool: Pool, masterKey: Buffer): Promise<void> {
@@ -141,7 +137,7 @@ async function storeKeysOfNewPurposes(pool: Pool, masterKey: Buffer): Promise<vo
       .where('purpose', 'in', purposes);
     const holder =
       (await fetchRow(client, elsewhere))?.master_key ?? (await currentMasterKey(client));
-    // A second first key beside it would leave unreadable what that one has sealed.
+    // With a second first key, values of the existing one would be unreadable.
     if (holder !== masterKeyId(masterKey))
       throw new WrongMasterKey(
         `this release has keys that the master key ${holder} alone opens: set MASTER_KEY_FILE to its file`,
@@ -162,10 +158,7 @@ async function purposesWithout(db: Connection, masterKey: Buffer): Promise<reado
   return KEY_PURPOSES.filter((purpose) => !known.has(purpose));
 }
 
-/**
- * The first process stores a digest of its key for names; later ones compare. A wrong key would
- * change every name and lose every person.
- */
+/** Compares with the first process's digest: a wrong key would change every name. */
 async function checkNames(pool: Pool, key: Buffer): Promise<void> {
   const digest = new KeyedNames(key).digest('master-key-check');
   await run(

@@ -6,27 +6,18 @@ import type { KeyRows } from './key-rows.js';
 import type { Sealer } from './sealed-bytes.js';
 
 /**
- * One AES-256 key per person (and per account, for what identifies the account), wrapped with a key
- * derived from the master key. Destroying a key forgets its subject: what it encrypted can never be
- * read again, backups of the log included.
+ * One AES-256 key per person (and per account, for its identifying values), wrapped with a key
+ * derived from the master key. Destroying a key forgets its subject: its values can never be read
+ * again, backups of the log included.
  */
 export interface SubjectKeys {
   /** Keys by subject; null: destroyed or never made. */
   load(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>>;
-  /**
-   * Like `read`, but subjects without a key receive one, durably, before this returns. A destroyed
-   * key stays destroyed.
-   */
+  /** As `load`, but makes missing keys, durably. A destroyed key stays destroyed. */
   loadOrCreate(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>>;
-  /**
-   * Destroys keys for good and durably, also of subjects without a key: none is made for them
-   * later. Idempotent.
-   */
+  /** Durable and final, also for subjects without a key. Idempotent. */
   destroy(subjects: readonly SubjectId[]): Promise<void>;
-  /**
-   * Evicts these subjects (undefined: all) from the cache: another process may have destroyed their
-   * keys.
-   */
+  /** Evicts these subjects (undefined: all) after another process destroyed keys. */
   forget(subjects?: Iterable<SubjectId>): void;
 }
 

@@ -95,7 +95,7 @@ import { UsersController } from '../http/users/users.controller.js';
 import { CommandGateway } from '../http/writing/command-gateway.js';
 import { OwnWrites, type Progress, type WaitLimits } from '../http/writing/own-writes.js';
 import { Writes } from '../http/writing/writes.js';
-import type { KeptAnswers } from '../idempotency/kept-answers.js';
+import type { StoredAnswers } from '../idempotency/stored-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
@@ -112,7 +112,7 @@ import type { LiveGenerations } from '../projecting/generations/live-generations
 export interface ModuleParts {
   readonly core: Core;
   readonly generations: LiveGenerations;
-  readonly answers: KeptAnswers;
+  readonly answers: StoredAnswers;
   readonly rateLimits: RateLimits;
   readonly visits: ShareLinkVisits;
   readonly readiness: ReadinessProbe;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import 'reflect-metadata';
 import { pino, type Logger } from 'pino';
 import { ConfigError, loadConfig, type Config } from '../config/config.js';
-import { isStoreAway } from '../stores/core.js';
+import { isStoreUnavailable } from '../stores/core.js';
 import { ownVersion } from '../foundation/own-version.js';
 import { errorName } from '../foundation/describe-error.js';
 import { firstStartText } from './first-start.js';
@@ -37,7 +37,7 @@ async function main(config: Config): Promise<void> {
       };
       await printed().catch((error: unknown) => {
         // A remote log may be unavailable at the start.
-        if (!isStoreAway(error)) throw error;
+        if (!isStoreUnavailable(error)) throw error;
         late = retryUntilStoresAnswer(printed);
       });
     },
@@ -53,7 +53,7 @@ async function retryUntilStoresAnswer(work: () => Promise<void>): Promise<void> 
     try {
       return await work();
     } catch (error) {
-      if (!isStoreAway(error)) throw error;
+      if (!isStoreUnavailable(error)) throw error;
     }
   }
 }

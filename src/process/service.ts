@@ -19,7 +19,7 @@ import type { Core } from '../stores/core.js';
 import { RateLimits } from '../http/limits/rate-limits.js';
 import { createMetricsRegistry } from '../http/health/metrics.js';
 import { PostgresAnswerRows } from '../idempotency/answer-rows.js';
-import { KeptAnswers } from '../idempotency/kept-answers.js';
+import { StoredAnswers } from '../idempotency/stored-answers.js';
 import type { PolicyRunner } from '../reacting/policy-runner.js';
 import { JOBS } from '../work-queue/jobs.js';
 import { workFigures } from '../work-queue/work-items.js';
@@ -74,7 +74,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { stores, watched } = await startStores(options, metrics, onStop);
     const { core, background, presence } = stores;
     const answerRows = new PostgresAnswerRows(core.pool, presence);
-    const answers = new KeptAnswers(answerRows, core.answerSealer, core.keys);
+    const answers = new StoredAnswers(answerRows, core.answerSealer, core.keys);
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
     const { jobsPool, operationsPool } = openPools(core, options, metrics, onStop);
     const budget = connectionBudget(config);

@@ -5,7 +5,7 @@ import { ChainSealer } from '../chain/chain-sealer.js';
 import { ChainSealing } from '../chain/chain-sealing.js';
 import { sealsIn } from '../chain/chain-seals.js';
 import { connectionBudget } from '../config/connection-budget.js';
-import { isOutage, isStoreAway, type Core } from '../stores/core.js';
+import { isOutage, isStoreUnavailable, type Core } from '../stores/core.js';
 import { countOtherReleases } from '../stores/release.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { Follower } from '../following/follower.js';
@@ -37,7 +37,7 @@ import { repeatJobs } from '../policies/repeat-jobs.js';
 import { positionOfOrigin } from '../operations/ledger/origin-positions.js';
 import { openPool } from '../postgres/database.js';
 import { replayErasures } from '../stores/erasure-replay.js';
-import { retireOldKeys, settleRotation } from '../privacy/key-rotation.js';
+import { retireOldKeys, completeRotation } from '../privacy/key-rotation.js';
 import { masterKeyId } from '../privacy/master-key.js';
 import { scrubIfNeeded } from '../privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from '../projecting/decode-events.js';
@@ -144,7 +144,7 @@ function webhooksOf(
     presence,
     onAttempt: metrics.observe.webhooks,
   });
-  const look = (): void => sender.worker.loop.look();
+  const look = (): void => sender.worker.loop.notify();
   const follower = new AnnouncementsHandler({
     store: postgresAnnouncementsStore(pool),
     log,
@@ -218,7 +218,7 @@ function mailsOf(
     }),
     onOutcome: metrics.observe.mails,
   });
-  const plans = new MailPlans({ pool, tenants, onPlanned: () => sender.worker.loop.look() });
+  const plans = new MailPlans({ pool, tenants, onPlanned: () => sender.worker.loop.notify() });
   return { plans, sender, waiting: () => waitingMails(pool) };
 }
 
@@ -254,11 +254,11 @@ function jobsOf({ stores, jobsPool, rateLimits, metrics }: FollowersParts): Jobs
       'check-erasures': () => replayErasures(pool, log, keys),
       'record-themes': () => themeChanges.recordMissing(),
       'finish-key-rotation': async () => {
-        if (await settleRotation(jobsPool, keyring))
+        if (await completeRotation(jobsPool, keyring))
           await retireOldKeys(jobsPool, masterKeyId(masterKey));
       },
     },
-    isUnavailable: isStoreAway,
+    isUnavailable: isStoreUnavailable,
     observe: metrics.observe.jobs,
   });
   return jobs;

@@ -3,8 +3,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Registry } from 'prom-client';
 import { publicUrlAt } from '../config/config.js';
 import { connectionBudget } from '../config/connection-budget.js';
-import { isNotServedNow } from '../stores/core.js';
-import { atMost } from '../foundation/in-time.js';
+import { isTemporarilyUnservable } from '../stores/core.js';
+import { waitAtMost } from '../foundation/timeout.js';
 import { Admission } from '../http/limits/admission.js';
 import { FailedCredentials } from '../http/limits/call-limit.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
@@ -148,7 +148,7 @@ export async function configureApplication(
     allowedOrigins: async (alias) => (await tenants.find(alias))?.openRules.allowedOrigins,
     metrics: new HttpMetrics(registry),
     pageOfUnmatched,
-    isUnavailable: isNotServedNow,
+    isUnavailable: isTemporarilyUnservable,
     completed: completedError,
     watch: (request, reply, refuse) => refuseWhenStoresHang(request, reply, checks, refuse),
   });
@@ -191,7 +191,7 @@ export async function startListening(
   address.url = publicUrlAt(config, Number(port));
   // Rejects new connections and lets requests finish within the grace period, before the parts
   // they use are stopped.
-  onStop(() => atMost(config.shutdownGraceMs, app.getHttpAdapter().getInstance().close()), {
+  onStop(() => waitAtMost(config.shutdownGraceMs, app.getHttpAdapter().getInstance().close()), {
     limitsItself: true,
   });
   return urlOf(host, Number(port));

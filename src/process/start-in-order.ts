@@ -1,4 +1,4 @@
-import { atMost } from '../foundation/in-time.js';
+import { waitAtMost } from '../foundation/timeout.js';
 import { elapsed } from '../foundation/world.js';
 
 interface Undo {
@@ -35,7 +35,7 @@ export async function startInOrder<T extends object>(
       const began = elapsed();
       try {
         const undone = Promise.resolve().then(undo);
-        await (limitsItself ? undone : atMost(Math.max(leftMs, REST_MS), undone));
+        await (limitsItself ? undone : waitAtMost(Math.max(leftMs, REST_MS), undone));
         if (!limitsItself) leftMs -= elapsed() - began;
       } catch (error) {
         failures.push(error);

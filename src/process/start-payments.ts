@@ -104,7 +104,7 @@ export function startPaymentsWork(
   { config }: Pick<ServiceOptions, 'config'>,
   onStop: OnStop,
 ): void {
-  plans.onRequested = () => pusher.worker.loop.look();
+  plans.onRequested = () => pusher.worker.loop.notify();
   for (const { worker } of [syncs, pusher]) {
     if (config.roles.has('worker')) worker.loop.start();
     onStop(() => worker.stop());

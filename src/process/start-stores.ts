@@ -3,11 +3,11 @@ import { accountProjectors } from '../../projections/account-projectors.js';
 import { connectionBudget } from '../config/connection-budget.js';
 import { openCore, type Core } from '../stores/core.js';
 import { LogWatch } from '../stores/log-watch.js';
-import { settleLoss } from '../stores/lost-log.js';
+import { repairLoss } from '../stores/lost-log.js';
 import { watchClock } from '../stores/watch-clock.js';
 import { releaseOf } from '../stores/release.js';
 import { LogOlderThanBaseline, type SeenEvent } from '../event-log/event-log.js';
-import { atMost } from '../foundation/in-time.js';
+import { waitAtMost } from '../foundation/timeout.js';
 import { openPool } from '../postgres/database.js';
 import { listenForAnnouncements } from '../postgres/announcements.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
@@ -96,7 +96,7 @@ export class WatchedLog {
     const { log } = this.stores.core;
     const { epoch } = log;
     const { background: pool } = this.stores;
-    await settleLoss({ pool, log, projectors: accountProjectors, logger }, noticed);
+    await repairLoss({ pool, log, projectors: accountProjectors, logger }, noticed);
     await generations.refresh();
     generations.resume(epoch);
     if (!generations.areShown) this.onHidden();
@@ -122,7 +122,7 @@ async function startAnnouncements({ core, background }: Stores, onStop: OnStop):
   const { tenants } = core;
   const announcements = listenForAnnouncements(background, {
     onErased: (subjects) => core.forget(subjects),
-    onTenantChanged: (alias) => (alias === undefined ? tenants.distrust() : tenants.forget(alias)),
+    onTenantChanged: (alias) => (alias === undefined ? tenants.expireAll() : tenants.forget(alias)),
   });
   await announcements.start();
   onStop(() => announcements.stop());
@@ -134,10 +134,10 @@ async function prepareReadModels(
   watched: WatchedLog,
   { config, logger }: ServiceOptions,
 ): Promise<void> {
-  const { beside, renewed } = await ensureOwnGenerations(background, accountProjectors);
-  if (beside.length > 0)
+  const { added, renewed } = await ensureOwnGenerations(background, accountProjectors);
+  if (added.length > 0)
     logger.info(
-      { projections: beside },
+      { projections: added },
       'the tables of read models have changed: new ones are built next to those of the other release',
     );
   if (renewed.length > 0)
@@ -146,7 +146,7 @@ async function prepareReadModels(
   const settling = watched.settle();
   if (config.eventStore === undefined) return settling;
   // With an unavailable log, the follower repeats this.
-  await atMost(
+  await waitAtMost(
     START_WITHOUT_LOG_MS,
     settling.catch((error: unknown) => {
       if (error instanceof LogOlderThanBaseline) throw error;

@@ -1,7 +1,7 @@
 import { isSpanContextValid } from '@opentelemetry/api';
 import type { Logger } from '../foundation/logger.js';
 import { hasCode } from '../foundation/error-code.js';
-import { atMost } from '../foundation/in-time.js';
+import { waitAtMost } from '../foundation/timeout.js';
 import { tracer } from '../foundation/tracing.js';
 
 interface TracingLibrary {
@@ -60,7 +60,7 @@ export async function startTracing(
   return {
     part,
     undo: () =>
-      atMost(
+      waitAtMost(
         FLUSH_MS,
         sdk.shutdown().catch(() => undefined),
       ),

@@ -1,7 +1,7 @@
 import { DamagedRow, damageCheck } from './damaged-rows.js';
 import type { ReadModelTable, Row, RowKey, Rows } from './projector.js';
 
-/** The writes of a batch in one table. Keys in the order of the primary key. */
+/** The writes of a batch in one table. Keys are in the order of the primary key. */
 export interface TableChanges {
   readonly table: ReadModelTable;
   readonly upserts: readonly Row[];
@@ -12,10 +12,10 @@ export interface TableChanges {
 interface Entry {
   readonly key: readonly string[];
   row: Row | undefined;
-  /** Whether the table has a row under this key. */
+  /** The table has a row under this key. */
   stored: boolean;
   changed: boolean;
-  /** The column of the stored row whose value no projector writes. */
+  /** A column whose stored value no projector writes. */
   damaged: string | undefined;
 }
 
@@ -27,13 +27,11 @@ interface LoadedTable {
 
 type Entries = Map<string, Entry>;
 
-// Postgres texts contain no NUL, so it separates the parts of a key.
-const textOf = (key: readonly string[]): string =>
+/** Postgres texts contain no NUL, so it separates the parts of a key. */
+export const keyText = (key: readonly string[]): string =>
   key.length === 1 ? (key[0] ?? '') : key.join('\u0000');
 
-/**
- * The rows of one batch in memory. Changes of an event that fails are rolled back: see `attempt`.
- */
+/** The rows of one batch in memory. */
 export class BatchRows implements Rows {
   private readonly tables: ReadonlyMap<string, LoadedTable>;
   private readonly foundKeys = new Map<string, Set<string>>();
@@ -52,7 +50,7 @@ export class BatchRows implements Rows {
 
   announce({ table, key }: RowKey): void {
     const entries = this.entriesOf(table);
-    const text = textOf(key);
+    const text = keyText(key);
     if (entries.has(text)) return;
     entries.set(text, { key, row: undefined, stored: false, changed: false, damaged: undefined });
     const waiting = this.toLoad.get(table);
@@ -74,14 +72,14 @@ export class BatchRows implements Rows {
     entry.damaged = this.tables.get(table)?.damagedColumn(row);
   }
 
-  /** A row found by a lookup: its key was not announced. */
+  /** Adds a row that a lookup found; its key was not announced. */
   wasFound(table: string, row: Row): void {
     const key = this.keyOf(table, row);
     const entries = this.entriesOf(table);
-    if (!entries.has(textOf(key)))
-      entries.set(textOf(key), { key, row, stored: true, changed: false, damaged: undefined });
+    if (!entries.has(keyText(key)))
+      entries.set(keyText(key), { key, row, stored: true, changed: false, damaged: undefined });
     const keys = this.foundKeys.get(table) ?? new Set();
-    this.foundKeys.set(table, keys.add(textOf(key)));
+    this.foundKeys.set(table, keys.add(keyText(key)));
   }
 
   found(table: string): readonly Row[] {
@@ -106,7 +104,7 @@ export class BatchRows implements Rows {
   }
 
   /**
-   * Runs one event's fold; if it throws, its changes are rolled back and the error is returned.
+   * Folds one event. If that throws, its changes are rolled back and the error is returned.
    * @param allowsDamage an erasure also cleans damaged rows; other events fail on them.
    */
   attempt(
@@ -147,7 +145,7 @@ export class BatchRows implements Rows {
   }
 
   private entry(table: string, key: readonly string[]): Entry {
-    const entry = this.entriesOf(table).get(textOf(key));
+    const entry = this.entriesOf(table).get(keyText(key));
     if (!entry) throw new Error(`a row of ${table} was not announced`);
     return entry;
   }

@@ -17,19 +17,18 @@ import {
 } from './generations/generations.js';
 import { UNREADABLE } from './projecting-errors.js';
 
-/** The checkpoint of a generation. */
 export interface Checkpoint {
   readonly projection: string;
   readonly generation: number;
   readonly position: Position | undefined;
-  /** Grows with every write; a decimal, passed on as text. */
+  /** Grows with every write; a decimal text. */
   readonly version: string;
   readonly lastError: string | null;
   /** Epoch milliseconds. */
   readonly updatedAt: number;
 }
 
-/** The checkpoints of the generations that the release with these tables follows. */
+/** Of the generations that the release with these tables follows. */
 export async function liveCheckpoints(
   pool: Pool | PoolClient,
   readModels: readonly ReadModel[],
@@ -130,10 +129,7 @@ export async function recordLastError(
   );
 }
 
-/**
- * Streams of a generation behind this one, in the order of their names, that are parked for an
- * event that this or an earlier release could not decode; with its revision.
- */
+/** Streams after this name whose event no release so far could decode, with its revision. */
 export async function unreadableStreams(
   pool: Pool,
   { projection, generation }: Pick<Checkpoint, 'projection' | 'generation'>,
@@ -152,7 +148,7 @@ export async function unreadableStreams(
   );
 }
 
-/** The streams that are unreadable for a generation that the release with these tables follows. */
+/** All unreadable streams of a generation that the release with these tables follows. */
 export async function allUnreadableStreams(
   pool: Pool,
   readModels: readonly ReadModel[],
@@ -167,13 +163,9 @@ export async function allUnreadableStreams(
   return rows.map(({ stream }) => stream);
 }
 
-/** A stream that an event holds back from a read model. */
 export type ParkedStream = Awaited<ReturnType<typeof listParkedStreams>>[number];
 
-/**
- * Of the generations that the release with these tables follows, the newest first.
- * @param stream undefined: all streams.
- */
+/** Of the generations that this release follows, newest first; undefined: all streams. */
 export async function listParkedStreams(
   pool: Pool,
   readModels: readonly ReadModel[],
@@ -184,12 +176,12 @@ export async function listParkedStreams(
     PARKED.select((eb) => [
       's.projection',
       's.stream',
-      /** Of the event that cannot be applied; its revision is that in its stream. */
+      /** Of the event that cannot be applied, in the log and in its stream. */
       's.position',
-      /** Names the place of an error, and no person. */
+      /** Names the place of an error, never a person. */
       's.reason',
       's.revision',
-      /** Where the read model is. */
+      /** Position of the read model. */
       'c.position as reached',
       epochMs(eb.ref('s.parked_at')).as('since'),
     ])
@@ -218,13 +210,12 @@ export async function parkedStreams(
   return rows.map((row) => row.stream);
 }
 
-/** An event that an operator skipped: the rows of a generation are made without it. */
+/** An event that an operator excluded from the rows of a generation. */
 export interface SkippedEvent {
   readonly stream: string;
   readonly position: Position;
 }
 
-/** The events that a generation leaves out. */
 export const skippedEvents = (
   db: Pool | PoolClient,
   { projection, generation }: Pick<Checkpoint, 'projection' | 'generation'>,

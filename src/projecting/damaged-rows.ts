@@ -1,10 +1,7 @@
 import { isStoredObject } from './stored-values.js';
 import type { ReadModelTable, Row, ValueCheck } from './projector.js';
 
-/**
- * A stored row has a value that no projector writes. Folding further events into it would spread
- * the damage. The message names the place, never the value.
- */
+/** No projector writes such a value. The message names the place, never the value. */
 export class DamagedRow extends Error {
   override readonly name = 'DamagedRow';
   constructor(table: string, column: string) {
@@ -12,7 +9,7 @@ export class DamagedRow extends Error {
   }
 }
 
-/** The check of stored rows of a table: it returns the first damaged column. */
+/** Returns the check of a table's stored rows, which returns the first damaged column. */
 export function damageCheck({
   columns,
   checks = {},

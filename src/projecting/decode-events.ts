@@ -3,9 +3,8 @@ import type { EventCodec } from '../event-log/codec.js';
 import { accountRefOf, isOwnStream } from '../privacy/keyed-names.js';
 import type { DecodeEvents, LedgerEvent, UndecodableEvent } from './projector.js';
 
-// Plain literals here and in the envelope: put together by spreading parts, they took a seventh of
-// the CPU time of a rebuild.
-/** Decoded events for projectors and policies; unreadable ones are marked as such. */
+// Literals, here and in the envelope: spreading parts took a seventh of the CPU time of a rebuild.
+/** Decodes events for projectors and policies; unreadable ones are marked. */
 export const decodeAny =
   (codec: EventCodec) =>
   async (
@@ -39,6 +38,6 @@ const foreign = (stream: string): string =>
   `the stream ${/^[\w.-]{1,80}$/.test(stream) ? stream : 'of its event'} is not of this service but begins like its own: delete it from the store and scavenge, ` +
   'or keep the log apart with EVENT_STORE_NAMESPACE';
 
-/** For projectors: only the types that they handle, all of them events of accounts. */
+/** For projectors: decodes only the types that they handle, all of them events of accounts. */
 export const decodeForProjectors = (codec: EventCodec): DecodeEvents =>
   decodeAny(codec) as DecodeEvents;

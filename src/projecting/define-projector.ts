@@ -10,7 +10,7 @@ import {
   type Rows,
 } from './projector.js';
 
-/** The handler of one type of event: see the members of `Projector`. */
+/** See the members of `Projector`. */
 interface EventHandler<E extends ProjectedEvent> {
   keys(event: LedgerEvent<E>): readonly RowKey[];
   furtherKeys?(event: LedgerEvent<E>, rows: Pick<Rows, 'get'>): readonly RowKey[];
@@ -20,18 +20,18 @@ interface EventHandler<E extends ProjectedEvent> {
 type Handled = Exclude<ProjectedEvent['type'], (typeof ERASURES)[number]>;
 type EventOf<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: T }>;
 
-/** A projector as a table: a handler for each type of event, and the cleaning after an erasure. */
+/** A handler for each type of event, and the cleaning after an erasure. */
 interface ProjectorDefinition {
   readonly name: string;
   readonly tables: readonly ReadModelTable[];
   readonly on: { readonly [T in Handled]?: EventHandler<EventOf<T>> };
-  /** Undefined: its rows hold nothing of people. */
+  /** Undefined: its rows hold no data of people. */
   readonly forgetting?: Forgetting;
 }
 
 const NOTHING_OF_PEOPLE: Forgetting = { lookups: () => [], clean: () => undefined };
 
-/** A projector handles both events of an erasure with its `forgetting`. */
+/** `forgetting` handles both events of an erasure. */
 export function defineProjector({ name, tables, on, forgetting }: ProjectorDefinition): Projector {
   // The compiler checks each handler against its type of event, but cannot follow the lookup.
   const handlers = new Map(Object.entries(on)) as Map<
@@ -53,19 +53,19 @@ export function defineProjector({ name, tables, on, forgetting }: ProjectorDefin
   };
 }
 
-function erasureHandler({ atOnce }: Forgetting): EventHandler<ProjectedEvent> {
+function erasureHandler({ immediate }: Forgetting): EventHandler<ProjectedEvent> {
   return {
     keys(event) {
       const erasure = forgottenBy(event);
-      return erasure && atOnce ? atOnce.keys(erasure) : [];
+      return erasure && immediate ? immediate.keys(erasure) : [];
     },
     furtherKeys(event, rows) {
       const erasure = forgottenBy(event);
-      return erasure ? (atOnce?.furtherKeys?.(erasure, rows) ?? []) : [];
+      return erasure ? (immediate?.furtherKeys?.(erasure, rows) ?? []) : [];
     },
     apply(event, rows) {
       const erasure = forgottenBy(event);
-      if (erasure) atOnce?.clean(erasure, rows);
+      if (erasure) immediate?.clean(erasure, rows);
     },
   };
 }

@@ -1,7 +1,4 @@
-/**
- * Checks names for SQL text. They come from our own code and from generation numbers, never from a
- * client.
- */
+/** Checks a name for SQL, which never comes from a client. */
 export function quoted(name: string): string {
   if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
     throw new Error(`not a name for SQL: ${JSON.stringify(name)}`);

@@ -1,10 +1,7 @@
 import type { Logger } from '../foundation/logger.js';
 import type { ParkedEvent } from './generations/generation-store.js';
 
-/**
- * One line for each stream that was parked just now, after it was recorded. The position names the
- * event, because the names of streams are long and no help without `projection parked`.
- */
+/** The position identifies the event; `projection parked` shows its stream. */
 export function logParked(
   logger: Pick<Logger, 'error'> | undefined,
   { projection, generation }: { readonly projection: string; readonly generation: number },

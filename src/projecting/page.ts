@@ -1,7 +1,6 @@
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import type { DecodeEvents, LedgerEvent, UndecodableEvent } from './projector.js';
 
-/** One event of a page: decoded, or the reason why not. */
 export interface PageEvent {
   readonly recorded: RecordedEvent;
   readonly type: string;
@@ -12,7 +11,7 @@ export interface PageEvent {
   readonly undecodable: UndecodableEvent | undefined;
 }
 
-/** A section of the log, decoded once for all its readers. Never empty. */
+/** A part of the log, decoded once for all its readers. Never empty. */
 export interface Page {
   readonly events: readonly PageEvent[];
   readonly last: Position;

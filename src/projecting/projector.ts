@@ -8,7 +8,7 @@ import type { Position, RecordedEvent } from '../event-log/event-log.js';
 /** The events that read models are made of. */
 export type ProjectedEvent = AccountEvent | ExportEvent | OperationEvent;
 
-/** A decoded event for projectors and policies, with its account, scope and position. */
+/** A decoded event with its account, scope and position. */
 export interface LedgerEvent<E = ProjectedEvent> {
   readonly event: E;
   readonly eventId: string;
@@ -18,10 +18,7 @@ export interface LedgerEvent<E = ProjectedEvent> {
   readonly recordedAt: number;
   readonly tenant: string;
   readonly mode: LedgerMode;
-  /**
-   * The keyed hash that names the account's stream; rows are keyed with it. Empty: of another kind
-   * of stream.
-   */
+  /** The account's part of the stream name and key of rows. Empty: another kind of stream. */
   readonly accountRef: string;
   readonly actor: Actor;
   readonly correlationId: string;
@@ -36,31 +33,22 @@ export interface UndecodableEvent {
   readonly position: Position;
 }
 
-/**
- * Decodes stored events, in order; one result per event. Made from the codec and the key store
- * (src/privacy).
- */
+/** Decodes stored events with one result per event, in order. */
 export type DecodeEvents = (
   recorded: readonly RecordedEvent[],
 ) => Promise<readonly (LedgerEvent | UndecodableEvent)[]>;
 
-/** A table of a read model. The runner creates it in the schema of each generation. */
+/** A table of a read model, created in the schema of each generation. */
 export interface ReadModelTable {
   readonly name: string;
   /** Column → SQL type, e.g. `text not null`. Every column is written on every change. */
   readonly columns: Readonly<Record<string, string>>;
   readonly primaryKey: readonly string[];
-  /**
-   * Index definitions behind `on <table>`, by suffix: `{ by_account: '(account_ref, date_given
-   * desc)' }`; may start with `using …` and end with `where …`.
-   */
+  /** By suffix: `{ by_account: '(account_ref, date_given desc)' }`, with `using`, `where`. */
   readonly indexes: Readonly<
     Record<string, { readonly definition: string; readonly unique?: boolean }>
   >;
-  /**
-   * Column → whether a stored value is one that its projector writes; default for `jsonb`: an
-   * object.
-   */
+  /** Column → check of a stored value; default for `jsonb`: an object. */
   readonly checks?: Readonly<Record<string, ValueCheck>> | undefined;
 }
 
@@ -68,16 +56,11 @@ export type ValueCheck = (value: unknown) => boolean;
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/**
- * The rows that a batch touches, in memory: the runner loads them before and writes the changed
- * ones after.
- */
+/** The rows of a batch in memory: loaded before it, and written after it when changed. */
 export interface Rows {
   /** The rows of the current piece's lookups that still exist. */
   found(table: string): readonly Row[];
-  /**
-   * A loaded or already changed row; undefined: none. The key must have been announced by `keys`.
-   */
+  /** A loaded or changed row; undefined: none. `keys` must have announced the key. */
   get(table: string, key: readonly string[]): Row | undefined;
   put(table: string, row: Row): void;
   delete(table: string, key: readonly string[]): void;
@@ -89,18 +72,12 @@ export interface RowKey {
   readonly key: readonly string[];
 }
 
-/**
- * Finds rows by other columns than their key: those with one of the values in every named column.
- * An index must support it.
- */
+/** Finds rows with one of the values in every named column. An index must support it. */
 export interface Lookup {
   readonly table: string;
   readonly where: Readonly<Record<string, readonly string[]>>;
-  /**
-   * The ordering columns of that index: a piece begins after the last row of the previous piece.
-   * Absent where a cleaned row no longer matches.
-   */
-  readonly along?: readonly IndexColumn[];
+  /** A piece begins after the last row of the previous one. Absent: cleaned rows drop out. */
+  readonly orderedBy?: readonly IndexColumn[];
 }
 
 export interface IndexColumn {
@@ -126,16 +103,13 @@ export interface Erasure extends Forgotten {
 }
 
 /**
- * The cleaning of a read model after an erasure. Rows are found by their contents, in pieces of
- * limited size, so that other events do not wait for a person with very many rows. Until the last
- * piece is cleaned, queries exclude these people (`LiveReads`).
+ * The cleaning of a read model after an erasure. Finds rows by their contents, in pieces of limited
+ * size, so that other events do not wait for a person with very many rows. Until the last piece is
+ * cleaned, queries exclude these people (`LiveReads`).
  */
 export interface Forgetting {
-  /**
-   * Rows that the erasure names by their keys. They are cleaned with its event, before the first
-   * piece.
-   */
-  readonly atOnce?: {
+  /** Rows that the erasure names by key. Cleaned with its event, before the first piece. */
+  readonly immediate?: {
     keys(erasure: Erasure): readonly RowKey[];
     /** Further rows that only a loaded row can name. */
     furtherKeys?(erasure: Erasure, rows: Pick<Rows, 'get'>): readonly RowKey[];
@@ -146,19 +120,11 @@ export interface Forgetting {
   dependents?(forgotten: Forgotten, rows: Pick<Rows, 'found'>): readonly Lookup[];
   /** Further rows that `clean` reads or writes. */
   keys?(forgotten: Forgotten, rows: Pick<Rows, 'found'>): readonly RowKey[];
-  /**
-   * Cleans the found rows; clean ones stay as they are.
-   * @param piece not whole: some dependents are missing. The rows that they depend on are found
-   * again, and must stay until then.
-   */
+  /** @param piece not whole: dependents are missing; rows with any must stay. */
   clean(forgotten: Forgotten, rows: Rows, piece: { readonly isWhole: boolean }): void;
 }
 
-/**
- * A projector turns events into rows. It is pure: its only inputs are the events and the announced
- * rows, so it can run again from the first event at any time, beside the live one.
- * `defineProjector` makes it from a table.
- */
+/** Pure, so it can run again from the first event, next to the live one. */
 export interface Projector {
   /** Its name for operators: `rewards`. */
   readonly name: string;
@@ -168,24 +134,21 @@ export interface Projector {
   /** The rows that `apply` will read or write for this event. */
   keys(event: LedgerEvent): readonly RowKey[];
   /**
-   * Further rows that only a loaded row can name; called once the rows of `keys` are loaded. A row
-   * made by an earlier event of the same batch is not included: that event's own `keys` must
-   * announce what later events need.
+   * Further rows that only a loaded row can name; called after the rows of `keys` are loaded.
+   * Excludes rows of earlier events of the batch, whose own `keys` must announce what later events
+   * need.
    */
   furtherKeys(event: LedgerEvent, rows: Pick<Rows, 'get'>): readonly RowKey[];
   /** Used for the events of an erasure, after `apply`. Each of them begins a new batch. */
   readonly forgetting: Forgetting;
-  /**
-   * Folds one event into the rows. Throws only when the event contradicts the rows: its account is
-   * then parked.
-   */
+  /** Throws only when the event contradicts the rows: its account is then parked. */
   apply(event: LedgerEvent, rows: Rows): void;
 }
 
 /**
- * The two events of an erasure clean every read model: the request at once, and the completion
- * again, for events recorded in between by a process that had not received the notification. After
- * the completion nothing personal can be read.
+ * Both events of an erasure clean every read model: the request immediately, and the completion
+ * again for events recorded in between by a process without the notification. After the completion
+ * nothing personal can be read.
  */
 export const ERASURES = [
   'ErasureRequested',

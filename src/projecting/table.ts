@@ -8,10 +8,7 @@ import type {
   ValueCheck,
 } from './projector.js';
 
-/**
- * The definition of a table; its columns are those of its row type, so that the compiler finds a
- * missing one.
- */
+/** Requires a column for each member of the row type. */
 export interface TableDefinition<R extends Row> {
   readonly name: string;
   readonly columns: Readonly<Record<keyof R & string, string>>;
@@ -32,15 +29,15 @@ type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}
 const camelCase = (column: string): string =>
   column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** A column of an index of the table; its values are never null. */
+/** Its values are never null. */
 export interface IndexColumnOf<R extends Row> extends IndexColumn {
   readonly column: keyof R & string;
 }
 
 /**
- * A read model's table with its row type. Rows travel as JSON both ways, so a row that is read
- * equals the written one: `bigint` columns are numbers (epoch milliseconds, amounts up to 2^53-1),
- * `jsonb` columns are values.
+ * A read model's table with its row type. Rows travel as JSON both ways, so a read row equals the
+ * written one: `bigint` columns are numbers (epoch milliseconds, amounts up to 2^53-1), `jsonb`
+ * columns are values.
  */
 export class TableOf<R extends Row> implements ReadModelTable {
   readonly name: string;
@@ -83,12 +80,12 @@ export class TableOf<R extends Row> implements ReadModelTable {
 
   lookup(
     where: { readonly [C in keyof R & string]?: readonly string[] },
-    along?: readonly IndexColumnOf<R>[],
+    orderedBy?: readonly IndexColumnOf<R>[],
   ): Lookup {
     const conditions = where as Readonly<Record<string, readonly string[]>>;
-    return along === undefined
+    return orderedBy === undefined
       ? { table: this.name, where: conditions }
-      : { table: this.name, where: conditions, along };
+      : { table: this.name, where: conditions, orderedBy };
   }
 
   put(rows: Rows, row: R): void {

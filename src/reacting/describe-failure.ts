@@ -7,7 +7,7 @@ export class ReactionRefused extends Error {
   override readonly name = 'ReactionRefused';
 }
 
-/** Name and code; the message if it is our own. Messages of the database may quote values. */
+/** Only messages of this code are shown: those of the database may quote values. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   const code = errorCode(error) ?? errorCode(error.cause);

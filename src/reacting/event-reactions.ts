@@ -10,7 +10,7 @@ import {
 } from './parked-reactions.js';
 import type { ParkedReactions } from './postgres-parked-reactions.js';
 import type { CarryOut, Policy } from './policy.js';
-import type { MetEvent } from './reading-events.js';
+import type { PolicyEvent } from './reading-events.js';
 
 export interface EventReactionsParts {
   readonly parked: ParkedReactions;
@@ -22,26 +22,17 @@ export interface EventReactionsParts {
   /** Called with the reason when all reactions stop. */
   readonly onWaiting: (error: unknown) => void;
   readonly logger: Pick<Logger, 'error'>;
-  /**
-   * Limit of parked streams: above it the fault is not in single accounts, and no event is passed
-   * over.
-   */
+  /** With more parked streams the fault is not in single accounts, and no event is passed over. */
   readonly parkedStreamsMax: number;
-  /**
-   * How long an apparent outage stops all reactions; a failure that lasts longer while the stores
-   * answer belongs to one reaction.
-   */
+  /** A longer failure, while the stores answer, belongs to one reaction. */
   readonly outageMs: number;
 }
 
-/** Tries of a failing reaction, within a second: its stream waits for it. Then it is parked. */
+/** Tries within a second, while the stream waits; then the reaction is parked. */
 const TRIES_MAX = 5;
 const TRY_AGAIN_MS = { first: 20, max: 2_000 };
-/**
- * An apparent outage that one reaction meets for so many times `outageMs`, while others succeed, is
- * its own.
- */
-const OWN_OUTAGE = 5;
+/** After this many `outageMs` with other successes, an outage is the reaction's own. */
+const OWN_OUTAGE_FACTOR = 5;
 
 /** Too many streams are parked: no further event is passed over. */
 class TooManyParked extends Error {
@@ -54,45 +45,32 @@ export class TurnEnded extends Error {
 }
 
 /**
- * Carries out reactions, or records them as parked. Reactions to one stream keep their order:
- * behind a parked one the same policy's reactions wait, since a later event may repeat it with
- * other terms; behind an unreadable event all wait.
+ * Carries out reactions, or records them as parked. Reactions to one stream keep their order: after
+ * a parked one, the same policy's later reactions wait, since a later event may repeat it with
+ * other terms; after an unreadable event all wait.
  */
 export class EventReactions {
   private parked: ParkedStreams = new Map();
-  /**
-   * What reads and writes parked rows, one after the other: what this process knows of a stream
-   * must not be older than what it has written.
-   */
+  /** Serialises access to parked rows, so that memory is never older than a write. */
   private recording: Promise<unknown> = Promise.resolve();
-  /**
-   * Since when no reaction succeeded; undefined: the newest one did. Over all streams, so that they
-   * wait once and not one after the other.
-   */
+  /** Time of the first failure since any stream's success, so that all wait together. */
   private waitingSince: number | undefined;
 
   constructor(private readonly parts: EventReactionsParts) {}
 
-  /** Reads the parked streams. Call it when this process begins to lead. */
+  /** Reads the parked streams, when this process begins to lead. */
   async restore(): Promise<void> {
     this.parked = await this.inTurn(() => this.parts.parked.streams());
   }
 
-  /**
-   * Marks the parked ones of these streams, whose new events are passed over. Parked reactions may
-   * have been retried successfully in the meantime, here or in another process; then the new events
-   * are ours.
-   */
+  /** Their new events are passed over, unless retries have succeeded meanwhile. */
   async passOver(streams: ReadonlySet<string>): Promise<void> {
     const known = [...streams].filter((stream) => this.parked.has(stream));
     if (known.length > 0) await this.inTurn(() => this.markPassedOver(known));
   }
 
-  /**
-   * At its end each reaction to the event was carried out or is recorded as parked.
-   * @throws {TurnEnded}, and when the event must be repeated.
-   */
-  async reactTo(met: MetEvent, signal: AbortSignal): Promise<void> {
+  /** Carries out or parks each reaction. @throws {TurnEnded}, and when it must be repeated. */
+  async reactTo(met: PolicyEvent, signal: AbortSignal): Promise<void> {
     const { recorded, parkedAt, policies } = met;
     if (this.isParked(recorded.stream, ALL_POLICIES)) return;
     if (parkedAt) return this.park(parkedAt);
@@ -122,7 +100,7 @@ export class EventReactions {
     }
   }
 
-  private async react({ event }: MetEvent, policy: Policy, signal: AbortSignal): Promise<void> {
+  private async react({ event }: PolicyEvent, policy: Policy, signal: AbortSignal): Promise<void> {
     if (!event) return;
     for (const reaction of policy.react(event)) {
       await this.again(() => this.parts.carryOut(event, policy.name, reaction), signal);
@@ -153,7 +131,8 @@ export class EventReactions {
     const { outageMs, storesAnswer, onWaiting } = this.parts;
     this.waitingSince ??= elapsed();
     const isLong =
-      elapsed() - this.waitingSince > outageMs || elapsed() - failingSince > OWN_OUTAGE * outageMs;
+      elapsed() - this.waitingSince > outageMs ||
+      elapsed() - failingSince > OWN_OUTAGE_FACTOR * outageMs;
     if (isLong && (await storesAnswer())) return false;
     onWaiting(error);
     return true;

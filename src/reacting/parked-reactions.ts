@@ -4,7 +4,7 @@ import type { Logger } from '../foundation/logger.js';
 /** Parks every policy: the event is unreadable here, so its policies are unknown. */
 export const ALL_POLICIES = '*';
 
-/** The name of the handler that makes webhooks; parked are its announcements. */
+/** The handler that makes webhooks; its announcements can be parked. */
 export const WEBHOOKS_HANDLER = 'webhooks';
 
 /** From this event on the policy's reactions to its stream are parked. */
@@ -31,7 +31,7 @@ export interface ParkedAt {
   readonly unknown?: UnknownEvent | undefined;
 }
 
-/** One line when the reactions are parked, not when a retry fails at the same event. */
+/** Logs once when the reactions are parked, not when a retry fails at the same event. */
 export function logParkedReaction(
   logger: Pick<Logger, 'error'>,
   { policy, event: { position }, reason }: ParkedAt,
@@ -44,7 +44,7 @@ export function logParkedReaction(
   );
 }
 
-/** The unreadable event's type and version. The version is null if it could not be read. */
+/** The unreadable event's type and version. Null: the version could not be read. */
 export interface UnknownEvent {
   readonly type: string;
   readonly version: number | null;
@@ -52,7 +52,7 @@ export interface UnknownEvent {
 
 /** The outcome of a retry of one stream. */
 export interface Settlement {
-  /** By policy that is still parked, at another event or at the same one: its rows as read. */
+  /** By policy that is still parked, at the same or another event: its rows as read. */
   readonly stopped: readonly { readonly rows: readonly ParkedReaction[]; readonly to: ParkedAt }[];
   readonly added: readonly ParkedAt[];
   /** Deleted, unless events of their stream were passed over since they were read. */
@@ -67,7 +67,7 @@ export interface ParkedCounts {
   readonly heldBack: number;
   /** Age of the oldest one; 0: none. */
   readonly oldestSeconds: number;
-  /** Why the one that was parked last is; null: none is parked. */
+  /** Reason of the newest parked one; null: none. */
   readonly parkedBecause: string | null;
 }
 

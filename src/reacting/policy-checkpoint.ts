@@ -10,7 +10,7 @@ import {
 /** All policies share one checkpoint, and one lease. */
 export const POLICIES_HANDLER = 'policies';
 
-/** Where the checkpoint of the policies is stored. Every call throws while its store is away. */
+/** Every call throws while the database is unavailable. */
 export const postgresPolicyCheckpoints = (pool: Pool) => ({
   /** Undefined: they have not begun. */
   load: () => loadCheckpoint(pool, POLICIES_HANDLER),
@@ -23,7 +23,7 @@ export const postgresPolicyCheckpoints = (pool: Pool) => ({
 
 export type PolicyCheckpoints = ReturnType<typeof postgresPolicyCheckpoints>;
 
-/** The position of the policies; null: none yet. @throws while the database is unavailable. */
+/** Null: none yet. @throws while the database is unavailable. */
 export async function readPolicyPosition(db: Pool | PoolClient): Promise<Position | null> {
   return (await loadCheckpoint(db, POLICIES_HANDLER))?.position ?? null;
 }

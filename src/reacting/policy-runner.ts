@@ -2,7 +2,7 @@ import type { Scope } from '../domain/scope.js';
 import { checkClock } from '../event-log/clock.js';
 import type { EventLog, Position } from '../event-log/event-log.js';
 import { CheckpointMoved, type Handler, type HandlerTurn } from '../following/handler.js';
-import { inTime } from '../foundation/in-time.js';
+import { withTimeout } from '../foundation/timeout.js';
 import type { Logger } from '../foundation/logger.js';
 import { pause } from '../foundation/pause.js';
 import { after, elapsed } from '../foundation/world.js';
@@ -29,12 +29,12 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
   readonly stores: PolicyStores;
   readonly log: EventLog;
   readonly carryOut: CarryOut;
-  /** Whether the error means that a store is unavailable; an error of one account does not. */
+  /** The error means that a store is unavailable; an error of one account does not. */
   readonly isUnavailable: (error: unknown) => boolean;
   readonly logger: Pick<Logger, 'warn' | 'error'>;
-  /** Pause between two looks at parked reactions. Default 1 000. */
+  /** Pause between two retries of parked reactions. Default 1 000. */
   readonly retryEveryMs?: number;
-  /** Limit of parked streams; at more all reactions stop. */
+  /** With more parked streams all reactions stop. */
   readonly parkedStreamsMax?: number;
   /** How long all reactions pause when many fail although the stores answer. */
   readonly outageMs?: number;
@@ -44,10 +44,7 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
 export interface PolicyStatus extends HandlerStatus, ParkedCounts {}
 
 const POLL_MS = 15;
-/**
- * Longest delay of the checkpoint after events without reactions: other processes wait for its
- * position, too.
- */
+/** Longest delay of the checkpoint after events without reactions: other processes wait for it. */
 const IDLE_CHECKPOINT_MS = 50;
 /** A store without an answer within this time is unavailable. */
 const ANSWER_WITHIN_MS = 2_000;
@@ -60,8 +57,8 @@ const RETRY_FIRST_MS = 2_000;
 
 /**
  * Reacts to the log, each stream in its order, each event at least once: every reaction is carried
- * out or recorded as parked before the checkpoint moves past its event, and has an id made from its
- * cause. Parked reactions are retried until they succeed.
+ * out or recorded as parked before the checkpoint moves past its event, and has an id derived from
+ * its cause. Parked reactions are retried until they succeed.
  */
 export class PolicyRunner implements Handler<Page> {
   readonly name = POLICIES_HANDLER;
@@ -74,17 +71,12 @@ export class PolicyRunner implements Handler<Page> {
   private stored: Position | null = null;
   private version = 0n;
   private trail: Trail;
-  /**
-   * Of the log at the beginning of the turn: a position from before the log lost its end is not
-   * written.
-   */
+  /** At the beginning of the turn: positions from before a loss are not written. */
   private epoch = 0;
   /** While this process leads. */
   private turn: HandlerTurn | undefined;
   private polling = false;
-  /**
-   * The checkpoint's writes, one after the other: an older position must not overwrite a newer one.
-   */
+  /** Serialises writes of the checkpoint: an older position must not overwrite a newer one. */
   private writing: Promise<void> = Promise.resolve();
   /** Cancels the write. */
   private idleWrite: (() => void) | undefined;
@@ -148,7 +140,7 @@ export class PolicyRunner implements Handler<Page> {
     this.version = checkpoint?.version ?? 0n;
     this.reached = this.stored ?? undefined;
     this.trail = this.trailOf(checkpoint?.trail ?? []);
-    await this.takeUpFirst(turn.signal);
+    await this.retryFirst(turn.signal);
     if (log.compare(this.reached, await log.head()) >= 0) turn.succeed();
     this.flow = this.flowFrom(this.reached, turn);
     this.turn = turn;
@@ -159,7 +151,7 @@ export class PolicyRunner implements Handler<Page> {
     await this.flow?.take(page);
   }
 
-  /** Finishes the reactions that are being carried out. */
+  /** Completes the running reactions. */
   async end(): Promise<void> {
     const { flow } = this;
     this.turn = undefined;
@@ -170,16 +162,14 @@ export class PolicyRunner implements Handler<Page> {
     await this.writeReached().catch(() => undefined);
   }
 
-  /** Callers that wait for a position. */
   get waiting(): number {
     return this.waiters.size;
   }
 
   /**
-   * True once every reaction to the events up to the position was appended, except for parked
-   * streams, which are not waited for; false when the time is over or the signal aborts.
-   * @param scope whose events they are; undefined: all. The process that leads does not wait for
-   * those of others.
+   * True once every reaction to the events up to the position was appended, those of parked streams
+   * excepted; false when the time is over or the signal aborts.
+   * @param scope of the events; undefined: all. The leading process does not wait for other scopes.
    */
   async waitFor(
     position: Position,
@@ -195,18 +185,12 @@ export class PolicyRunner implements Handler<Page> {
     return waiting;
   }
 
-  /**
-   * The position that reactions have reached; null: none yet. @throws when the database is
-   * unavailable.
-   */
+  /** Null: none yet. @throws when the database is unavailable. */
   async checkpoint(): Promise<Position | null> {
     return (await this.options.stores.checkpoints.load())?.position ?? null;
   }
 
-  /**
-   * How far the reactions to events of this scope are, as this process knows best; undefined: none
-   * yet. @throws when the database is unavailable.
-   */
+  /** Undefined: none yet. @throws when the database is unavailable. */
   async reachedPosition(scope?: Scope): Promise<Position | undefined> {
     return this.turn ? this.reachedBy(scope) : ((await this.checkpoint()) ?? undefined);
   }
@@ -224,7 +208,7 @@ export class PolicyRunner implements Handler<Page> {
     };
   }
 
-  /** Counts of parked reactions. @throws when the database is unavailable. */
+  /** @throws when the database is unavailable. */
   parkedCounts(): Promise<ParkedCounts> {
     return this.options.stores.parked.counts();
   }
@@ -242,8 +226,7 @@ export class PolicyRunner implements Handler<Page> {
         this.waitingBecause = null;
         turn.succeed();
         const tell = (): void => this.waiters.advanced(POLICIES_HANDLER, last);
-        // Other processes mostly wait for a reaction: without any, one write serves all pages of a
-        // moment.
+        // Other processes mostly wait for a reaction: without any, one write covers several pages.
         if (hasReactions) this.writeReached().then(tell, (error: unknown) => flow.fail(error));
         else {
           this.writeSoon();
@@ -275,11 +258,8 @@ export class PolicyRunner implements Handler<Page> {
       : this.flow.reachedIn(ledgerNamed(scope));
   }
 
-  /**
-   * This release may know events that the previous one did not, and the cause of a failure may be
-   * gone.
-   */
-  private async takeUpFirst(signal: AbortSignal): Promise<void> {
+  /** This release may read more events, and causes of failures may be gone. */
+  private async retryFirst(signal: AbortSignal): Promise<void> {
     const { parked } = this.options.stores;
     await parked.tryAllSoon();
     await this.reactions.restore();
@@ -306,9 +286,9 @@ export class PolicyRunner implements Handler<Page> {
 
   private storesAnswer(): Promise<boolean> {
     const { log, stores } = this.options;
-    // Without a log that takes appends nothing is parked: the reactions wait.
+    // While the log takes no appends the reactions wait and are not parked.
     const answers = Promise.all([checkClock(log), stores.answer(ANSWER_WITHIN_MS)]);
-    return inTime(answers, ANSWER_WITHIN_MS).then(
+    return withTimeout(answers, ANSWER_WITHIN_MS).then(
       () => true,
       () => false,
     );
@@ -333,8 +313,8 @@ export class PolicyRunner implements Handler<Page> {
   private async write(): Promise<void> {
     const { log, stores } = this.options;
     const { reached } = this;
-    // Nothing was read since: what this process has seen may end before the checkpoint, and would
-    // prove nothing of it after a loss.
+    // Nothing was read since: the newest seen event may precede the checkpoint and would prove
+    // nothing about it after a loss.
     if (reached === undefined || reached === this.stored) return;
     if (log.epoch !== this.epoch) return;
     const witness = log.newestSeen;

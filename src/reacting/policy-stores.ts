@@ -3,7 +3,6 @@ import { ping } from '../postgres/database.js';
 import { postgresPolicyCheckpoints } from './policy-checkpoint.js';
 import { PostgresParkedReactions, type ParkedReactions } from './postgres-parked-reactions.js';
 
-/** What the policies store. */
 export const postgresPolicyStores = (pool: Pool) => ({
   checkpoints: postgresPolicyCheckpoints(pool),
   parked: new PostgresParkedReactions(pool) as ParkedReactions,

@@ -14,7 +14,7 @@ import {
 } from './parked-reactions.js';
 
 const REASON_LENGTH_MAX = 500;
-/** Exponential back-off, limited so that the end of any cause is noticed well within 45 s. */
+/** Exponential back-off; its limit notices the end of any cause well within 45 s. */
 const NEXT_TRY = sql<Date>`now() + least(30, power(2, least(tries, 10))) * (0.5 + random() / 2) * interval '1 second'`;
 
 const TABLE = 'ledger.parked_reactions';
@@ -39,10 +39,9 @@ const REACTIONS = tables
   ]);
 
 /**
- * The parked reactions, recorded with all that a retry needs: the rows of
- * `ledger.parked_reactions`. A runner that passes over events of such a stream marks its rows
- * before its checkpoint moves, and a retry deletes only rows without a newer mark, so that any
- * number of processes may do both concurrently.
+ * Parked reactions, with all that a retry needs: the rows of `ledger.parked_reactions`. A runner
+ * that passes over events of such a stream marks its rows before its checkpoint moves, and a retry
+ * deletes only rows without a newer mark, so that any number of processes may do both concurrently.
  */
 export class PostgresParkedReactions {
   constructor(private readonly pool: Pool) {}
@@ -61,10 +60,7 @@ export class PostgresParkedReactions {
     return byStream(await fetchRows(this.pool, OF_POLICIES.select(STREAMS)));
   }
 
-  /**
-   * Marks the rows of these streams, so that a retry does not treat the current events as done.
-   * Returns those that are still parked.
-   */
+  /** Keeps retries from treating current events as done. Returns those still parked. */
   async passOver(streams: readonly string[]): Promise<ParkedStreams> {
     return inTransaction(this.pool, async (client) => {
       // An update that waits for a settlement would not see the rows that the settlement adds.
@@ -113,7 +109,7 @@ export class PostgresParkedReactions {
     return rows.map(({ stream }) => stream);
   }
 
-  /** The types and versions of events that wait for a release that can read them. */
+  /** Types and versions of events that wait for a release that can read them. */
   unknownEvents(): Promise<readonly UnknownEvent[]> {
     return fetchRows(
       this.pool,
@@ -142,7 +138,7 @@ export class PostgresParkedReactions {
     return rows.map(({ stream }) => stream);
   }
 
-  /** A new leader's release may be able to do what the one before could not: all are due now. */
+  /** Makes all due: a new leader's release may succeed where the previous one failed. */
   async tryAllSoon(): Promise<void> {
     await run(
       this.pool,
@@ -150,7 +146,7 @@ export class PostgresParkedReactions {
     );
   }
 
-  /** A retry that failed before it began: the next one is postponed. */
+  /** Postpones the next retry after one that failed before it began. */
   async postpone(rows: readonly Pick<ParkedReaction, 'id'>[], reason: string): Promise<void> {
     await run(
       this.pool,
@@ -193,10 +189,7 @@ export class PostgresParkedReactions {
     });
   }
 
-  /**
-   * Leaves one row of the policy at `to`. Rows that another process deleted meanwhile were finished
-   * or merged there.
-   */
+  /** Leaves one row of the policy at `to`. Missing rows were finished or merged elsewhere. */
   private async stop(
     client: ClientBase,
     present: readonly Present[],
@@ -245,7 +238,7 @@ export class PostgresParkedReactions {
     await run(this.pool, tables.deleteFrom(TABLE).where('id', '=', BigInt(id)));
   }
 
-  /** It is not carried out again, also when the log loses its end. */
+  /** Keeps it from being repeated, also after a loss of the log's end. */
   async forgetRetried({ eventId, policy }: Pick<ParkedReaction, 'eventId' | 'policy'>) {
     await run(
       this.pool,
@@ -292,7 +285,6 @@ export class PostgresParkedReactions {
   }
 }
 
-/** What the runner of the policies needs of them. */
 export type ParkedReactions = Pick<
   PostgresParkedReactions,
   | 'park'
@@ -352,7 +344,7 @@ const lockOf = (stream: string) =>
 
 type Present = Pick<ParkedReaction, 'id' | 'policy' | 'eventId'>;
 
-/** The mark of a row that exists grows: its policy passes over what follows once more. */
+/** Increases the mark of an existing row: its policy passes over further events. */
 export const parking = (parkedAt: ParkedAt) =>
   tables
     .insertInto(TABLE)

@@ -4,21 +4,16 @@ import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import { Bulkhead } from '../foundation/bulkhead.js';
 import type { Page, PageEvent } from '../projecting/page.js';
 import { TurnEnded, type EventReactions } from './event-reactions.js';
-import { meet, type MetEvent, type ReadingOptions } from './reading-events.js';
+import { selectEvents, type PolicyEvent, type ReadingOptions } from './reading-events.js';
 
 export interface ReactionFlowParts {
   readonly reading: Pick<ReadingOptions, 'policies' | 'unreadableReason'>;
   readonly reactions: Pick<EventReactions, 'passOver' | 'reactTo'>;
-  /** Whether the first position is behind the other one. */
+  /** The first position is before the other one. */
   readonly isBehind: (position: Position, other: Position | undefined) => boolean;
-  /**
-   * Called when all reactions to the events up to this position are done.
-   * @param hasReactions whether there were any since the last call.
-   */
+  /** All up to this position are done. @param hasReactions since the last call. */
   readonly onDone: (position: Position, hasReactions: boolean) => void;
-  /**
-   * Called when `ReactionFlow.reachedIn` has moved, for this ledger; undefined: for any ledger.
-   */
+  /** Called when `ReactionFlow.reachedIn` has moved, for this ledger; undefined: for any ledger. */
   readonly onMovedIn: (ledger: string | undefined) => void;
   /** Called when it has failed. */
   readonly onFailed: (error: unknown) => void;
@@ -27,14 +22,14 @@ export interface ReactionFlowParts {
   readonly limits?: FlowLimits;
 }
 
-/** With as many events, or as many bytes, that wait for their reactions, no page is taken up. */
+/** No further page is taken while this many events, or bytes, wait for their reactions. */
 export interface FlowLimits {
   readonly eventsMax: number;
   readonly bytesMax: number;
 }
 
-/** Streams that are reacted to in parallel; each in its own order. */
-const AT_ONCE = { atWorkMax: 16, waitingMax: Infinity };
+/** Streams that are processed in parallel; each in its own order. */
+const STREAM_LIMITS = { atWorkMax: 16, waitingMax: Infinity };
 const LIMITS: FlowLimits = { eventsMax: 5_000, bytesMax: 8 * 1024 * 1024 };
 
 const SCOPED_STREAM = new RegExp(`^[a-z]+-[a-z]+-(${LEDGER_MODE})\\.([^.]+)\\.`);
@@ -45,7 +40,7 @@ export function ledgerOf(stream: string): string {
   return mode === undefined || tenant === undefined ? stream : `${mode}/${tenant}`;
 }
 
-/** Events up to this one, some of which have reactions that are not done. */
+/** Events up to this one, some of which have unfinished reactions. */
 interface OpenPage {
   last: Position;
   pending: number;
@@ -53,7 +48,7 @@ interface OpenPage {
 }
 
 interface Waiting {
-  readonly met: MetEvent;
+  readonly met: PolicyEvent;
   readonly page: OpenPage;
   readonly bytes: number;
   /** The position before it, of whatever event. */
@@ -61,17 +56,13 @@ interface Waiting {
   isDone: boolean;
 }
 
-/**
- * Reacts to the log from one position on. Streams go on by themselves, each in its order, over the
- * ends of pages: one whose reactions take long delays itself and not the others. Ledgers take
- * turns.
- */
+/** Each stream proceeds in its order, across pages; ledgers take turns. */
 export class ReactionFlow {
-  private readonly bulkhead = new Bulkhead(AT_ONCE);
+  private readonly bulkhead = new Bulkhead(STREAM_LIMITS);
   private readonly ending = new AbortController();
   private readonly lanes = new Map<string, Waiting[]>();
   private readonly running = new Set<Promise<void>>();
-  /** By ledger, in the order of the log, from the first one that is not done. */
+  /** By ledger, in log order, from the first unfinished one. */
   private readonly ledgers = new Map<string, Waiting[]>();
   /** In order. */
   private readonly open: OpenPage[] = [];
@@ -98,22 +89,19 @@ export class ReactionFlow {
     return this.ending.signal;
   }
 
-  /** The last event that was taken up; undefined: none. */
+  /** The last event that was taken; undefined: none. */
   get position(): Position | undefined {
     return this.taken;
   }
 
-  /**
-   * Takes up the events of the page that are behind its position. Resolves when there is room for
-   * more. @throws why it failed.
-   */
+  /** Takes the events after its position. Resolves when there is room. @throws its failure. */
   async take(page: Page): Promise<void> {
     const start = page.events.findIndex(({ position }) =>
       this.parts.isBehind(position, this.taken),
     );
     if (start < 0) return;
     const events = page.events.slice(start);
-    const met = meet(events, this.parts.reading);
+    const met = selectEvents(events, this.parts.reading);
     await this.parts.reactions.passOver(new Set(met.map(({ recorded }) => recorded.stream)));
     this.enter(events, met, page.last);
     this.taken = page.last;
@@ -124,16 +112,13 @@ export class ReactionFlow {
     if (this.failure) throw this.failure.error;
   }
 
-  /**
-   * The position up to which the reactions to events of this ledger are done; undefined: none is
-   * known.
-   */
+  /** Position up to which this ledger's reactions are done; undefined: unknown. */
   reachedIn(ledger: string): Position | undefined {
     const [first] = this.ledgers.get(ledger) ?? [];
     return first === undefined ? this.taken : first.before;
   }
 
-  /** Resolves when nothing is carried out any more. */
+  /** Resolves when no reaction runs any more. */
   async close(): Promise<void> {
     this.parts.signal.removeEventListener('abort', this.end);
     this.end();
@@ -153,7 +138,7 @@ export class ReactionFlow {
     return this.events >= eventsMax || this.bytes >= bytesMax;
   }
 
-  private enter(events: readonly PageEvent[], met: readonly MetEvent[], last: Position): void {
+  private enter(events: readonly PageEvent[], met: readonly PolicyEvent[], last: Position): void {
     const newest = this.open.at(-1);
     if (met.length === 0 && newest?.pending === 0) {
       newest.last = last;
@@ -218,7 +203,7 @@ export class ReactionFlow {
     if (!this.isFull) this.room();
   }
 
-  /** What is done from the beginning on: a later page waits for those before it. */
+  /** Reports completed pages in order: a later page waits for those before it. */
   private settle(): void {
     let last: Position | undefined;
     let hasReactions = false;

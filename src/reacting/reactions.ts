@@ -16,50 +16,47 @@ import { LedgerDates } from './ledger-dates.js';
 import type { CarryOut, ProviderNote, Reaction, WaitingForAccount } from './policy.js';
 import { isInUse } from '../domain/reservation/reservation.decider.js';
 
-/** Plans mails. Missing where no mail goes out. */
-export interface PlansMails {
+/** Plans mails. Missing where no mail is sent. */
+export interface MailPlanner {
   plan(
     event: LedgerEvent<DomainEvent>,
     reaction: Extract<Reaction, { kind: 'mail' }>,
   ): Promise<void>;
 }
 
-/** Asks for accounts that the payment provider is to be called for. Missing: nobody calls it. */
-export interface PlansPayments {
+/** Queues accounts for calls of the payment provider. Missing: no provider is called. */
+export interface PaymentQueue {
   plan(
     event: LedgerEvent<DomainEvent>,
     reaction: Extract<Reaction, { kind: 'payment' }>,
   ): Promise<void>;
 }
 
-/** Keeps what is known of payment providers beside the log. */
-export interface NotesProviders {
+/** Keeps notes about payment providers outside the log. */
+export interface ProviderNotes {
   note(scope: Scope, note: ProviderNote): Promise<void>;
   waits(scope: Scope, stream: string, event: WaitingForAccount): Promise<void>;
   linked(stream: string): Promise<void>;
 }
 
-/** Missing where nothing of it is kept. */
-interface Noted {
-  readonly mails?: PlansMails | undefined;
-  readonly providers?: NotesProviders | undefined;
-  readonly payments?: PlansPayments | undefined;
+/** Missing where no notes are kept. */
+interface NotingParts {
+  readonly mails?: MailPlanner | undefined;
+  readonly providers?: ProviderNotes | undefined;
+  readonly payments?: PaymentQueue | undefined;
   /** Missing where no ledger has a test clock. */
   readonly dates?: LedgerDates | undefined;
-  /** Of a tenant's test mode, from before a time. Missing where none are kept. */
+  /** Removes test data of a tenant from before a time. Missing where none is kept. */
   readonly forgetTestData?:
     ((tenant: string, removal: { since: number; ledger: number }) => Promise<void>) | undefined;
 }
 
-/**
- * Carries out reactions: commands through the command bus, jobs into the queue. Ids are made from
- * cause and rule.
- */
+/** Sends commands and queues jobs, with ids made from cause and rule. */
 export function carryOutReactions(
   commands: Commands,
   jobs: Pick<Jobs, 'add'>,
   streams: Pick<ReadableStreams, 'reservations'>,
-  { mails, providers, payments, dates = REAL_DATES, forgetTestData }: Noted = {},
+  { mails, providers, payments, dates = REAL_DATES, forgetTestData }: NotingParts = {},
 ): CarryOut {
   return async (event, policy, reaction) => {
     const { eventId, correlationId, tenant, mode } = event;
@@ -75,7 +72,7 @@ export function carryOutReactions(
     const command =
       reaction.kind === 'customer'
         ? ((await ofCustomer(reaction.stream, streams)) ??
-          (await waitingFor(scope, reaction, { streams, providers })))
+          (await noteWaiting(scope, reaction, { streams, providers })))
         : reaction;
     // It waits for the account that gets the customer's id.
     if (command === undefined) return;
@@ -96,7 +93,7 @@ export function carryOutReactions(
 }
 
 const REAL_DATES = new LedgerDates({
-  tenants: { readAnew: () => Promise.resolve(undefined) },
+  tenants: { readFresh: () => Promise.resolve(undefined) },
   move: () => Promise.resolve(),
 });
 
@@ -107,14 +104,14 @@ async function ofCustomer(stream: string, { reservations }: Pick<ReadableStreams
     : undefined;
 }
 
-/** Noted before it is looked at again: an account may get the customer meanwhile. */
-async function waitingFor(
+/** Notes the event before the second look-up: an account may get the customer meanwhile. */
+async function noteWaiting(
   scope: Scope,
   { stream, waiting }: Extract<Reaction, { kind: 'customer' }>,
   {
     streams,
     providers,
-  }: Pick<Noted, 'providers'> & { readonly streams: Pick<ReadableStreams, 'reservations'> },
+  }: Pick<NotingParts, 'providers'> & { readonly streams: Pick<ReadableStreams, 'reservations'> },
 ) {
   if (providers === undefined) return undefined;
   await providers.waits(scope, stream, waiting);
@@ -128,7 +125,7 @@ export interface JobWork {
   readonly commands: Commands;
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
-  readonly tenants: Pick<TenantDirectory, 'readAnew'>;
+  readonly tenants: Pick<TenantDirectory, 'readFresh'>;
   /** @param since epoch milliseconds. */
   readonly repeatJobs: (since: number) => Promise<unknown>;
 }
@@ -145,8 +142,8 @@ export function jobHandlers({
     'settle-reward': async (payload) => {
       const { account = '', rewardId = '', date } = payload;
       const scope = scopeOf(payload);
-      // The job is due by the test clock as the log has it: the decision must not know less.
-      const tenant = scope.mode === 'live' ? undefined : await tenants.readAnew(scope.tenant);
+      // The job is due by the logged test clock, so the decision must read the log too.
+      const tenant = scope.mode === 'live' ? undefined : await tenants.readFresh(scope.tenant);
       if (tenant !== undefined && isRemoved(tenant, scope)) return;
       const commandId = deterministicId(`settle-reward/${rewardId}`, timeNow());
       const meta = { ...causeOf('settle-reward', commandId), scope, commandId };

@@ -11,29 +11,26 @@ export interface ReadingOptions {
   readonly decode: (
     recorded: readonly RecordedEvent[],
   ) => Promise<readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[]>;
-  /** Why this release cannot read an event; undefined: it can. Default: by its schemas. */
+  /** Why this release cannot read an event. Default: by its schemas. */
   readonly unreadableReason?: ((event: RecordedEvent) => string | undefined) | undefined;
 }
 
 /** An event as policies receive it. */
-export interface MetEvent {
+export interface PolicyEvent {
   readonly recorded: RecordedEvent;
-  /** It is unreadable here: all reactions to its stream wait from it on. */
+  /** It is unreadable here: all reactions to its stream wait from here on. */
   readonly parkedAt?: ParkedAt;
   readonly event?: LedgerEvent<DomainEvent>;
   /** The policies that react to it. */
   readonly policies: readonly Policy[];
 }
 
-/**
- * Selects the events that policies may have to react to, in order: those of handled types, and
- * those that this release cannot read, which a policy of a later release may handle.
- */
-export function meet(
+/** Those of handled types, and unreadable ones, which a later release may handle. */
+export function selectEvents(
   events: readonly Pick<PageEvent, 'recorded' | 'decoded' | 'undecodable'>[],
   options: Pick<ReadingOptions, 'policies' | 'unreadableReason'>,
-): readonly MetEvent[] {
-  return events.flatMap(({ recorded, decoded, undecodable }): MetEvent | readonly [] => {
+): readonly PolicyEvent[] {
+  return events.flatMap(({ recorded, decoded, undecodable }): PolicyEvent | readonly [] => {
     const policies = handlingOf(recorded, options);
     const why = whyUnreadable(recorded, options);
     if (why !== undefined) return { recorded, parkedAt: unknownAt(recorded, why), policies };
@@ -44,19 +41,16 @@ export function meet(
   });
 }
 
-/**
- * Decodes events, as far as policies may have to react to them. @throws when the keys of people
- * cannot be read.
- */
-export async function meetEvents(
+/** As far as policies may react. @throws when the keys of people cannot be read. */
+export async function decodePolicyEvents(
   recorded: readonly RecordedEvent[],
   options: ReadingOptions,
-): Promise<readonly MetEvent[]> {
+): Promise<readonly PolicyEvent[]> {
   const relevant = recorded.filter(
     (event) => handlingOf(event, options).length > 0 || whyUnreadable(event, options) !== undefined,
   );
   const page = await decodePage(relevant, options.decode as DecodeEvents);
-  return meet(page?.events ?? [], options);
+  return selectEvents(page?.events ?? [], options);
 }
 
 const handlingOf = (

@@ -11,7 +11,7 @@ export interface RetriesParts extends RetryParts {
 const BATCH = 32;
 const AT_ONCE = 8;
 
-/** Retries parked reactions. Any number of processes may do so at once. */
+/** Retries parked reactions. Safe in any number of processes concurrently. */
 export class Retries {
   private running: Promise<void> | undefined;
 
@@ -25,10 +25,7 @@ export class Retries {
     return this.running;
   }
 
-  /**
-   * Retries streams with events that this release can read, in a process that does not lead: the
-   * leader may be of an older release.
-   */
+  /** In a process that does not lead: the leader may be of an older release. */
   async readable(signal: AbortSignal): Promise<void> {
     const knows = this.parts.isKnown ?? isKnown;
     const known = (await this.parts.parked.unknownEvents()).filter(({ type, version }) =>

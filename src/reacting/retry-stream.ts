@@ -11,14 +11,14 @@ import {
 } from './parked-reactions.js';
 import type { ParkedReactions } from './postgres-parked-reactions.js';
 import type { CarryOut } from './policy.js';
-import { meetEvents, type MetEvent, type ReadingOptions } from './reading-events.js';
+import { decodePolicyEvents, type PolicyEvent, type ReadingOptions } from './reading-events.js';
 
 export interface RetryParts extends ReadingOptions {
   readonly parked: ParkedReactions;
   readonly log: Pick<EventLog, 'readStream'>;
   readonly carryOut: CarryOut;
   readonly logger: Pick<Logger, 'error'>;
-  /** A reaction that an operator ends without running it; those behind it are run. */
+  /** A reaction that an operator ends without running it; later ones run. */
   readonly skipped?: Pick<ParkedReaction, 'eventId' | 'policy'>;
 }
 
@@ -26,10 +26,9 @@ export interface RetryParts extends ReadingOptions {
 const ROUNDS_MAX = 20;
 
 /**
- * Retries the parked reactions of one stream: carries them out in order, from the recorded event to
- * the end of the stream, and deletes the record. What still fails stays recorded, at the event
- * where it stops. One try each.
- * @throws when the stores are unavailable; the record is unchanged then.
+ * Retries the parked reactions of one stream, once each and in order, from the recorded event to
+ * the end of the stream, and deletes the record. Failures stay recorded at their event.
+ * @throws when the stores are unavailable, with the record unchanged.
  */
 export async function retryStream(
   parts: RetryParts,
@@ -54,7 +53,7 @@ export async function retryStream(
   }
 }
 
-/** What was not parked before, or was at another event. */
+/** Parked before at another event, or not at all. */
 const newlyParked = ({ added, stopped }: Settlement): readonly ParkedAt[] => [
   ...added,
   ...stopped.flatMap(({ rows, to }) =>
@@ -70,7 +69,7 @@ class StreamRun {
   /** Failures that are already recorded. */
   private readonly recorded = new Set<string>();
   private blocked: ParkedAt | undefined;
-  /** Behind the last event read. */
+  /** After the last event read. */
   private next: bigint | undefined;
 
   constructor(
@@ -97,7 +96,7 @@ class StreamRun {
   }
 
   private async react(page: readonly RecordedEvent[], signal: AbortSignal): Promise<boolean> {
-    for (const met of await meetEvents(page, this.parts)) {
+    for (const met of await decodePolicyEvents(page, this.parts)) {
       if (signal.aborted) return false;
       if (met.parkedAt && this.isSkipped(met.recorded, ALL_POLICIES)) continue;
       if (met.parkedAt) {
@@ -111,7 +110,7 @@ class StreamRun {
     return true;
   }
 
-  private async carryOut({ event, policies, recorded }: MetEvent): Promise<void> {
+  private async carryOut({ event, policies, recorded }: PolicyEvent): Promise<void> {
     for (const policy of policies) {
       const start = this.starts.get(policy.name);
       if (
@@ -158,10 +157,7 @@ class StreamRun {
     return { stopped, added, done };
   }
 
-  /**
-   * Also when the row of all policies is at the same event: another process that can read the event
-   * may be about to delete that row, and relies on this one.
-   */
+  /** Includes that of the row of all policies, which another process may be deleting. */
   private furthestParked(policy: string): ParkedAt | undefined {
     if (policy === ALL_POLICIES) return this.blocked;
     return this.failed.get(policy) ?? (this.blocked && { ...this.blocked, policy });

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder, type Selectable } from 'kysely';
 import type { Pool } from 'pg';
-import { ofMode, type Mode, type Scope, type ScopeOfMode } from '../domain/scope.js';
+import { scopeOfMode, type Mode, type Scope, type ScopeOfMode } from '../domain/scope.js';
 import type { LedgerTables } from '../postgres/ledger-tables.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { fetchRow, fetchRows, now, run, tables, type Connection } from '../postgres/statements.js';
@@ -212,7 +212,7 @@ export class RecordedRuns {
 
   /** Imports of the tenant and mode, newest first. */
   async imports(scope: Scope): Promise<readonly RecordedRun[]> {
-    const { tenant, mode } = ofMode(scope);
+    const { tenant, mode } = scopeOfMode(scope);
     const rows = await this.newest(
       sql<boolean>`tenant = ${tenant} and mode = ${mode} and ${IS_IMPORT}`,
     );
@@ -293,7 +293,7 @@ export class RecordedRuns {
  * ones lose it when they end.
  */
 export async function forgetInRuns(db: Connection, scope: Scope): Promise<void> {
-  const { tenant, mode } = ofMode(scope);
+  const { tenant, mode } = scopeOfMode(scope);
   await run(
     db,
     sql`update ledger.operation_runs set forgotten = true, parameters = case when ${IS_IMPORT} then parameters end,

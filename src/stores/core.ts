@@ -8,7 +8,7 @@ import {
   type CommandHandlingCore,
 } from '../command-handling/open-command-handling.js';
 import type { ReadableStreams } from '../command-handling/readable-streams.js';
-import { RememberedStreams } from '../command-handling/stream-cache.js';
+import { CachedStreams } from '../command-handling/stream-cache.js';
 import { forgetSubjects, openStreams, type Streams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
 import { TokenSecrets } from '../tenants/token-secrets.js';
@@ -48,29 +48,21 @@ import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
 import { openDryRun } from './dry-run.js';
 import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
 
-/**
- * The shared parts of every entry point (service, command line, benchmark): the database, the log,
- * the command bus.
- */
+/** The shared parts of service, command line and benchmarks. */
 export type Core = Awaited<ReturnType<typeof openCore>>;
 
 export interface CoreOptions extends LedgerDatabaseOptions {
   readonly actor: Actor;
   readonly observe?: EventLogObserver;
-  /**
-   * The read models; passed only by a service, which may move the database to a copy of its log.
-   */
+  /** Passed only by a service, which may move the database to a copy of its log. */
   readonly projectors?: readonly Projector[];
-  /** Appends to a log whose newest entry is ahead of the clock; default: false. */
+  /** Appends to a log whose newest event is ahead of the clock. Default: false. */
   readonly acceptsClock?: boolean;
-  /** Loads the command bus at once; default: with the first command. */
+  /** Loads the command bus immediately; default: with the first command. */
   readonly loadsBus?: boolean;
 }
 
-/**
- * Opens the database and its log, and wires the parts on top. @throws {AnotherLogFollowed}
- * {WrongMasterKey}
- */
+/** Opens database and log. @throws {AnotherLogFollowed} {WrongMasterKey} */
 export async function openCore(options: CoreOptions) {
   const { config } = options;
   const database = await openLedgerDatabase(options);
@@ -100,8 +92,7 @@ export async function openCore(options: CoreOptions) {
             ...observed,
           });
     closing.unshift(() => log.close());
-    // The log in Postgres can be identified at once; EventStoreDB may be unavailable and is
-    // identified on the first connection.
+    // EventStoreDB may be unavailable: it is identified on the first connection.
     if (config.eventStore === undefined)
       await followedLog.accept(await log.id(), (await log.head()) === undefined);
     if (options.loadsBus) await loadBus();
@@ -111,7 +102,6 @@ export async function openCore(options: CoreOptions) {
       masterKey,
       /** Which log the database follows. */
       followedLog,
-      /** The embedded server, when it is in use. */
       embedded,
       /** The database's address; contains a password. */
       databaseUrl: url,
@@ -123,10 +113,7 @@ export async function openCore(options: CoreOptions) {
   }
 }
 
-/**
- * A log on EventStoreDB at this address, with the ledger's names. It may be unavailable: calls then
- * wait or fail.
- */
+/** The store may be unavailable: calls then wait or fail. */
 export async function openEventStoreDbLog(
   address: EventStoreAddress,
   { eventStoreNamespace }: Pick<Config, 'eventStoreNamespace'>,
@@ -149,10 +136,7 @@ export async function openEventStoreDbLog(
   });
 }
 
-/**
- * As an error of the log, whose callers handle an unavailable store, and whose health check shows
- * the line.
- */
+/** As an error of the log, which callers and the health check handle. */
 function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string) => Promise<void> {
   return async (logId) => {
     try {
@@ -194,7 +178,7 @@ function wire({ pool, log, names, keyring, actor, logger, config }: Foundations)
     keys,
     streams,
     announceErasure: announce,
-    forgetInFiles: (scope, persons) => forgetInKept({ pool, exports }, scope, persons),
+    forgetInFiles: (scope, persons) => forgetInStoredFiles({ pool, exports }, scope, persons),
     announceTenant: (alias) => announcedTenant(pool, alias, logger),
   });
   const { owners, tenants, moderations, erasures } = handling;
@@ -212,21 +196,19 @@ function wire({ pool, log, names, keyring, actor, logger, config }: Foundations)
     streams: readable,
     owners,
     tenants,
-    /** Every change of a ledger is a command on this bus: Nest's CommandBus. */
+    /** Every change of a ledger is a command on this bus. */
     commands,
     tenantCommands,
     ...ofExports(exports, { pool, keys, config }),
     ...ofWebhooks({ commands, tenants, names }, keyring, keys),
     ...ofThemes(commands, new ThemeRows(pool, keys)),
-    /** The connections of tenants to payment providers. */
     payments: new PaymentConnections({ commands, tenants, sealer, keys, names }),
-    /** Where the test mode of a tenant may send mails. */
+    /** Recipients of a tenant's test mode. */
     mailTestAddresses: new TestAddresses(sealer, names),
-    /** Signs and verifies user tokens. */
     tokenSecrets: new TokenSecrets(tenants, sealer),
     moderations,
     erasures,
-    /** Commands that are decided like others, and change nothing. */
+    /** Decides commands like others, without a change. */
     openDryRun: (db: Connection) =>
       openDryRun({ pool, db, log, names, sealer: keyring.sealer('key-wrapping'), commandsOf }),
     /** Evicts the data of people whose keys were destroyed; undefined: of all people. */
@@ -237,7 +219,7 @@ function wire({ pool, log, names, keyring, actor, logger, config }: Foundations)
 }
 
 /** In results of operators' runs, and in files of exports. */
-async function forgetInKept(
+async function forgetInStoredFiles(
   { pool, exports }: { readonly pool: pg.Pool; readonly exports: Exports },
   scope: Scope,
   persons: readonly SubjectId[],
@@ -253,17 +235,16 @@ const forgetting =
     forgetSubjects(streams, subjects);
   };
 
-const rememberedIn = ({ rememberedStreamsMb: mb }: CoreOptions['config']): RememberedStreams =>
-  new RememberedStreams(mb * 1024 * 1024);
+const rememberedIn = ({ rememberedStreamsMb: mb }: CoreOptions['config']): CachedStreams =>
+  new CachedStreams(mb * 1024 * 1024);
 
 const ofExports = (
   exports: Exports,
   { pool, keys, config }: Pick<Foundations, 'pool' | 'config'> & { readonly keys: SubjectKeys },
 ) => ({
   exports,
-  /** Their files. */
   downloads: new ExportDownloads({ pool, chunks: new ExportChunks(pool), keys }),
-  /** Bytes that the files of a tenant take at most. */
+  /** Limit of the bytes of a tenant's files. */
   exportsStoredBytesMax: config.exportsStoredBytesMax,
 });
 
@@ -277,18 +258,13 @@ const ofWebhooks = (
   keyring: Keyring,
   keys: SubjectKeys,
 ) => ({
-  /** The endpoints that a tenant's developers subscribed. */
   webhooks: new WebhookSubscriptions({ ...parts, sealer: keyring.sealer('webhooks') }),
-  /** Encrypts what is kept of receivers' answers. */
   webhookAnswers: new ReceiverAnswers(keyring.sealer('webhook-answers'), keys),
 });
 
 const sealers = (keyring: Keyring) => ({
-  /** Encrypts kept answers. */
   answerSealer: keyring.sealer('idempotency'),
-  /** Encrypts the keys that sign webhooks. */
   webhookKeysSealer: keyring.sealer('webhook-signing'),
-  /** Signs the seals of the chains. */
   chainSigner: new ChainSigner(keyring.fixed('chain-signing')),
 });
 
@@ -309,33 +285,28 @@ async function announcedTenant(
   }
 }
 
-/**
- * The bus is opened by the first command: an operator's command that changes nothing does not load
- * the framework.
- */
+/** Opens the bus with the first command: read-only operator commands do not load the framework. */
 export function commandsOf(parts: CommandBusParts): Commands {
   let opened: Promise<Commands> | undefined;
   const open = async (): Promise<Commands> => {
     const { openCommandBus } = await loadBus();
     return openCommandBus(parts);
   };
-  // Awaited, so that the door is on the stack of a command.
+  // Awaited, so that `execute` is on the stack of a command.
   return { execute: async (command) => await (await (opened ??= open())).execute(command) };
 }
 
 const loadBus = () => import('../command-handling/command-bus.js');
 
-/**
- * An error of an unavailable or unready store, or of an overloaded stream: 503 outside, retried
- * inside.
- */
-export const isStoreAway = (error: unknown): boolean => error instanceof TooBusy || isOutage(error);
+/** An unavailable or unready store, or an overloaded stream: 503 outside, retried inside. */
+export const isStoreUnavailable = (error: unknown): boolean =>
+  error instanceof TooBusy || isOutage(error);
 
-/** Answered 503: beside an outage, an account with an event that this release cannot read. */
-export const isNotServedNow = (error: unknown): boolean =>
-  error instanceof UnreadableEvent || isStoreAway(error);
+/** Returned as 503: an outage, or an account with an event that this release cannot read. */
+export const isTemporarilyUnservable = (error: unknown): boolean =>
+  error instanceof UnreadableEvent || isStoreUnavailable(error);
 
-/** An error of an unavailable or unready store, for all callers. */
+/** An unavailable or unready store, for all callers. */
 export const isOutage = (error: unknown): boolean =>
   error instanceof EventLogUnavailable ||
   error instanceof ReadModelsIncomplete ||

@@ -4,7 +4,7 @@ import type { Commands } from '../command-handling/commands.js';
 import { openCommandHandling } from '../command-handling/open-command-handling.js';
 import type { CommandBusParts } from '../command-handling/command-bus.js';
 import type { DecidedLog } from '../command-handling/handle-command.js';
-import { RememberedStreams } from '../command-handling/stream-cache.js';
+import { CachedStreams } from '../command-handling/stream-cache.js';
 import { openStreams } from '../command-handling/streams.js';
 import { EventCodec } from '../event-log/codec.js';
 import type {
@@ -34,9 +34,9 @@ export interface DryRunParts {
 const REMEMBERED_BYTES = 64 * 1024 * 1024;
 
 /**
- * The commands of a service on a copy of its log that keeps what it appends to itself: decided
- * like any others, against the ledger and what the dry run has "recorded" before. What it keeps is
- * in temporary tables of one connection: memory does not grow with it, and nothing is left of it.
+ * Commands on a copy of the service's log that keeps its appends to itself: decided like any
+ * others, against the ledger and what the dry run has "recorded" before. Temporary tables of one
+ * connection hold the appends, so memory does not grow and nothing remains.
  */
 export async function openDryRun(parts: DryRunParts): Promise<Commands> {
   const { pool, db, names, sealer } = parts;
@@ -50,7 +50,7 @@ export async function openDryRun(parts: DryRunParts): Promise<Commands> {
   const log = new DryRunLog(parts.log, db);
   const keys = new WrappedKeys(new DryRunKeyRows(new PostgresKeyRows(pool), db), sealer);
   const codec = new EventCodec(keys);
-  const streams = openStreams(log, codec, new RememberedStreams(REMEMBERED_BYTES));
+  const streams = openStreams(log, codec, new CachedStreams(REMEMBERED_BYTES));
   const nothing = (): Promise<void> => Promise.resolve();
   const handling = openCommandHandling({
     log,
@@ -68,7 +68,7 @@ interface KeptEvent extends NewEvent {
   readonly revision: string;
 }
 
-/** A stream is what the log has of it, followed by what the dry run appended. */
+/** A stream of the log, followed by the dry run's appends. */
 class DryRunLog implements DecidedLog {
   constructor(
     private readonly log: DecidedLog,
@@ -83,7 +83,7 @@ class DryRunLog implements DecidedLog {
     return this.log.onWentBack(listener);
   }
 
-  /** The streams of one process have one writer at a time: nothing conflicts. */
+  /** A stream has one writer at a time in a process: nothing conflicts. */
   async append(
     stream: string,
     expected: bigint | 'no-stream',

@@ -12,17 +12,16 @@ import type { SubjectKeys } from '../privacy/subject-keys.js';
 export interface ReplayedErasures {
   /** Number of events read. */
   readonly events: number;
-  /** Keys that should have been destroyed and were not. */
+  /** Number of keys that should have been destroyed before. */
   readonly destroyed: number;
 }
 
 const PAGE = 1_000;
 
 /**
- * Destroys the keys of all people whose erasure is in the log, and those of export files that are
- * gone. The vault stores up to which position the former is done, so a vault restored from a backup
- * has that time's mark, and later erasures are repeated. Usually there is little behind the mark.
- * Nothing is decrypted; safe at any time and in several processes at once.
+ * Destroys the keys of all people whose erasure is in the log, and those of lost export files. The
+ * vault stores the position up to which this is done, so that a vault from a backup repeats later
+ * erasures. Nothing is decrypted; safe at any time and in several processes concurrently.
  * @throws errors of the log and the database while they are unavailable; then no mark is written.
  */
 export async function replayErasures(
@@ -51,16 +50,13 @@ export async function replayErasures(
   const unused = await unusedFileKeys(pool);
   if (unused.length > 0) await keys.destroy(unused);
   destroyed += unused.length;
-  // Of a restored database: what operators' runs say may name these people.
+  // Of a restored database: results of operators' runs may name these people.
   if (destroyed > 0) await forgetRuns(pool);
   await writeMark(pool, logId, at);
   return { events, destroyed };
 }
 
-/**
- * The streams of customers by the keys of their ids, which name them also when they are destroyed.
- * Nothing is decrypted.
- */
+/** Streams of customers by the keys of their ids, destroyed ones included. Nothing is decrypted. */
 export async function customerStreams(
   log: Pick<EventLog, 'head' | 'readAll' | 'compare'>,
   customers: ReadonlySet<SubjectId>,
@@ -120,10 +116,7 @@ async function writeMark(pool: Pool, logId: string, position: Position | undefin
   );
 }
 
-/**
- * Subject keys that are available only after the log's erasures were repeated: nothing is decrypted
- * before.
- */
+/** Loads keys only after the log's erasures were repeated. */
 export class SubjectKeysAfterReplay implements SubjectKeys {
   private checked: Promise<unknown> | undefined;
 

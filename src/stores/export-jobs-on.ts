@@ -11,18 +11,18 @@ export interface ExportProcess extends Pick<
   ExportJobsParts,
   'pool' | 'presence' | 'logger' | 'concurrency' | 'onAttempt' | 'stalledAfterMs' | 'isBusy'
 > {
-  /** What is done beside the writing; its statements are limited in time. */
+  /** For statements with a time limit, outside the writing. */
   readonly pool: Pool;
   /** A connection for each file that is written, as long as that takes. */
   readonly snapshots: Pool;
   readonly generations: LiveGenerations;
-  /** The read models that this process brings up to date. */
+  /** The read models that this process updates. */
   readonly readModels: Pick<ExportJobsParts['writing'], 'waitFor'>;
   /** The service's external address, for links in files. */
   readonly publicUrl: () => string;
 }
 
-/** What writes the exports of this ledger, in the service and on the command line. */
+/** Writes the exports of this ledger, in the service and on the command line. */
 export function exportJobsOn(
   { log, keys, commands, exports, tenants, exportsStoredBytesMax }: Core,
   { generations, readModels, publicUrl, snapshots, ...process }: ExportProcess,

@@ -16,10 +16,7 @@ import {
 } from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
 
-/**
- * The opened log is not the one that this database follows. The message says what an operator can
- * do.
- */
+/** This database follows another log than the opened one. The message contains the remedy. */
 export class AnotherLogFollowed extends Error {
   override readonly name = 'AnotherLogFollowed';
 }
@@ -54,27 +51,24 @@ const NOT_MOVED_YET =
   'the log was copied to this one and is not used from here yet: start the service once, which moves over';
 
 /**
- * A database follows one log: its read models, policies and kept answers refer to that log's
+ * A database follows one log: its read models, policies and stored answers refer to that log's
  * positions. One row names the log; it changes only to a complete copy, when a service starts on
  * that.
  */
 export class FollowedLog {
   private accepted: string | undefined;
 
-  /**
-   * @param projectors the read models; passed only by a service, which may move the database to a
-   * copy.
-   */
+  /** @param projectors passed only by a service, which may move the database to a copy. */
   constructor(
     private readonly pool: Pool,
     private readonly projectors?: readonly Projector[],
-    /** Signs the beginning of a log's seal when this database first meets the log. */
+    /** Signs the beginning of a log's seal when this database first uses the log. */
     private readonly signer?: ChainSigner,
   ) {}
 
   /**
-   * Call it before anything is read from or appended to the log of this identity. A new database
-   * adopts its first log; records of copies are deleted, since the log may now grow.
+   * To be called before any read from or append to the log. A new database adopts its first log;
+   * records of copies are deleted, since the log may now grow.
    * @param mayBegin false: the log already has events, so this installation cannot vouch for them.
    * @throws {AnotherLogFollowed}
    */
@@ -85,8 +79,8 @@ export class FollowedLog {
   }
 
   /**
-   * A copy may have been completed between `accept` and this process's presence: its record is
-   * deleted, too.
+   * Also deletes a record of a copy that was completed between `accept` and this process's
+   * presence.
    * @throws {AnotherLogFollowed} when the database has moved in the meantime.
    */
   async confirm(): Promise<void> {
@@ -99,8 +93,8 @@ export class FollowedLog {
   }
 
   /**
-   * Records that the read models of this release have caught up. @param live the ones that have,
-   * from `liveGenerations` before the check: there may be others by now.
+   * Records that the read models of this release have caught up.
+   * @param live from `liveGenerations` before the check: others may exist by now.
    */
   async markRebuilt(live: string): Promise<void> {
     if (this.accepted === undefined) return;
@@ -117,7 +111,7 @@ export class FollowedLog {
     );
     await run(
       this.pool,
-      // Of the others nothing is known here.
+      // Other releases' generations are unknown here.
       tables
         .updateTable('ledger.followed_log')
         .set({ rebuilt: true })
@@ -129,9 +123,8 @@ export class FollowedLog {
   }
 
   /**
-   * Read models from a backup may show people who were forgotten later: the next service answers
-   * 503 until they have caught up. A running service keeps them up to date anyway and would not
-   * check again.
+   * Read models from a backup may show people who were forgotten later: the next service returns
+   * 503 until they have caught up. A running service updates them anyway and would not check again.
    */
   async hideUntilCaughtUp(): Promise<void> {
     await inTransaction(this.pool, async (client) => {
@@ -180,18 +173,18 @@ export class FollowedLog {
 
 const FOLLOWED = tables.selectFrom('ledger.followed_log').select('log_id');
 
-/** The identity of the log that this database follows; undefined: none yet. */
+/** The identity of the followed log; undefined: none yet. */
 export async function followedLogId(db: Pool): Promise<string | undefined> {
   return (await fetchRow(db, FOLLOWED))?.log_id;
 }
 
-/** Whether a service runs on this database. */
+/** A service runs on this database. */
 export async function isServiceRunning(db: Pool | PoolClient): Promise<boolean> {
   const running = tables.selectNoFrom(ProcessPresence.isAnyRunning.as('running'));
   return (await fetchRow(db, running))?.running ?? false;
 }
 
-/** Whether a service or an operator's command runs on this database, so that its log may grow. */
+/** A service or an operator's command runs on this database, so its log may grow. */
 export async function mayLogGrow(db: Pool | PoolClient): Promise<boolean> {
   const mayGrow = tables.selectNoFrom((eb) =>
     eb.or([ProcessPresence.isAnyRunning, CommandPresence.isAnyRunning]).as('mayGrow'),
@@ -201,8 +194,8 @@ export async function mayLogGrow(db: Pool | PoolClient): Promise<boolean> {
 
 /**
  * Records a finished copy: the next service that starts on the target moves the database to it.
- * False, with nothing written, when a service or a command runs, or has run on another log in the
- * meantime: the source may have more events by now.
+ * False, with nothing written, when a service or a command runs, or has run on another log
+ * meanwhile: the source may have more events.
  */
 export function recordCopy(pool: Pool, copy: LogCopy): Promise<boolean> {
   return inTransaction(pool, async (client) => {
@@ -227,10 +220,7 @@ export function recordCopy(pool: Pool, copy: LogCopy): Promise<boolean> {
   });
 }
 
-/**
- * Held until the end of the transaction: opening the log, recording a copy and moving to one
- * exclude each other.
- */
+/** Serialises opening the log, recording a copy and moving to one. */
 async function lockFollowedLog(client: PoolClient): Promise<string | undefined> {
   return (await fetchRow(client, FOLLOWED.forUpdate()))?.log_id;
 }
@@ -271,7 +261,7 @@ async function moveTo(
   await beginCheckpoint(client, POLICIES_HANDLER, null);
   await placeCheckpoint(client, POLICIES_HANDLER, { position: policiesPosition, trail: [] });
   await run(client, tables.deleteFrom('ledger.log_copies'));
-  // Positions of the other log mean nothing in this one.
+  // Positions of the other log are invalid in this one.
   await run(
     client,
     tables

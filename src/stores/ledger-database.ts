@@ -6,7 +6,7 @@ import {
   type EmbeddedPostgres,
 } from '../embedded-postgres/embedded-postgres.js';
 import { makeDataFolder } from '../embedded-postgres/data-folder.js';
-import { atMost } from '../foundation/in-time.js';
+import { waitAtMost } from '../foundation/timeout.js';
 import { openPool } from '../postgres/database.js';
 import { migrateToLatest } from '../postgres/migrator.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
@@ -17,7 +17,7 @@ import { connectionBudget } from '../config/connection-budget.js';
 import { untilDatabaseOpens } from './open-database.js';
 
 const CLOSE_MS = 2_000;
-/** A start reports a database that is absent for longer. */
+/** A start reports a database that is unavailable for longer. */
 const OPEN_WITHIN_MS = 7_000;
 
 /** The configured database, ready for use, and its master key. */
@@ -25,10 +25,8 @@ export interface LedgerDatabase {
   readonly pool: pg.Pool;
   /** The database's address; contains a password. */
   readonly url: () => string;
-  /** The embedded server, when it is in use. */
   readonly embedded: EmbeddedPostgres | undefined;
   readonly masterKey: Buffer;
-  /** The service's own keys. */
   readonly keyring: Keyring;
   readonly names: KeyedNames;
   close(): Promise<void>;
@@ -40,7 +38,7 @@ export interface LedgerDatabaseOptions {
   readonly applicationName: string;
   /** False for benchmarks and tests of the embedded server. */
   readonly fsync?: boolean;
-  /** True: a database that is absent has some seconds. Default: it is reported immediately. */
+  /** True: waits some seconds for an unavailable database. Default: it is reported immediately. */
   readonly waitsForDatabase?: boolean;
 }
 
@@ -77,11 +75,11 @@ export async function openLedgerDatabase({
   });
   const close = async (): Promise<void> => {
     // A server that does not answer never closes its connections.
-    await atMost(CLOSE_MS, pool.end());
+    await waitAtMost(CLOSE_MS, pool.end());
     await embedded?.stop();
   };
   try {
-    // On a connection of its own: a request's statement timeout is too short for a migration.
+    // On its own connection: a request's statement timeout is too short for a migration.
     await migrateToLatest(url(), undefined, {
       onWait: (line) => logger.warn({}, line),
     });

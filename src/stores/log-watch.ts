@@ -14,7 +14,6 @@ export interface LogWatchOptions {
   readonly everyMs?: number;
 }
 
-/** A loss of the log's end. */
 export interface LogLoss {
   /** The newest event seen before. */
   readonly from: SeenEvent;
@@ -25,9 +24,8 @@ export interface LogLoss {
 const EVERY_MS = 500;
 
 /**
- * Checks every half second that the log still contains the newest event that this process has seen:
- * for processes that neither follow it nor append at the moment. Every other part that notices a
- * loss reports it here.
+ * Checks every half second that the log still has the newest event that this process has seen: for
+ * processes that neither follow nor append. Other parts that notice a loss report it here.
  */
 export class LogWatch {
   private readonly stopping = new AbortController();

@@ -14,7 +14,7 @@ import {
 import { POLICIES_HANDLER } from '../reacting/policy-checkpoint.js';
 import { WEBHOOKS_HANDLER } from '../reacting/parked-reactions.js';
 import { parkRetriedAgain } from '../reacting/postgres-parked-reactions.js';
-import { repeatingJob } from '../policies/repeat-jobs.js';
+import { repeatJobsJob } from '../policies/repeat-jobs.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 import { withLock } from '../postgres/locks.js';
 import { forgetEndpointsBehind } from '../webhooks/deliveries/delivery-rows.js';
@@ -23,7 +23,7 @@ import { isFollowed } from '../projecting/generations/generation-records.js';
 import { definitionOf, replaceOwnGeneration } from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
 
-export interface SettlingParts {
+export interface LossRepairParts {
   readonly pool: Pool;
   readonly log: EventLog;
   readonly projectors: readonly Projector[];
@@ -38,7 +38,7 @@ const MARKED = GENERATIONS.select(['g.state', 'g.definition', 'c.witness'])
 type GenerationMark = InferResult<typeof MARKED>[number];
 
 /** The positions that the database refers to, by whether the log still has them. */
-interface Marks {
+interface StoredPositions {
   readonly lost: readonly GenerationMark[];
   /** Undefined: the policies have not begun, or the log has their events. */
   readonly policies: HandlerCheckpoint | undefined;
@@ -50,15 +50,15 @@ interface Marks {
 }
 
 /**
- * Repairs the database after the log lost its end: read models that include lost events start again
- * (the API answers 503 until they have caught up), policies go back to the last checkpoint whose
- * reactions are all in the log, the last days' jobs are added again, kept answers beyond are
- * dropped, and the loss is recorded for `ledger verify`. Cheap without a loss. Any number of
- * processes may call it at any time.
- * @param noticed the newest event that a process had seen and that is lost.
- * @throws {EventLogUnavailable} and the database's errors; nothing was changed then.
+ * Repairs the database after the log lost its end: read models with lost events start again (503
+ * until they have caught up), policies go back to the last checkpoint whose reactions are all in
+ * the log, the last days' jobs are added again, later stored answers are dropped, and the loss is
+ * recorded for `ledger verify`. Cheap without a loss; any number of processes may call it at any
+ * time.
+ * @param noticed the newest lost event that a process had seen.
+ * @throws {EventLogUnavailable} and the database's errors, with nothing changed.
  */
-export async function settleLoss(parts: SettlingParts, noticed?: SeenEvent): Promise<void> {
+export async function repairLoss(parts: LossRepairParts, noticed?: SeenEvent): Promise<void> {
   const { pool, log } = parts;
   const isGone =
     noticed !== undefined && log.isPosition(noticed.position) && !(await log.holds(noticed));
@@ -80,8 +80,8 @@ const isFollowedMark = (
 
 async function settle(
   client: PoolClient,
-  { log, projectors, logger }: SettlingParts,
-  marks: Marks,
+  { log, projectors, logger }: LossRepairParts,
+  marks: StoredPositions,
   from: Position,
 ): Promise<void> {
   const standing = newestOf(log, marks.standing);
@@ -89,21 +89,24 @@ async function settle(
     marks.lost.some((mark) => isFollowedMark(mark, projector)),
   );
   for (const projector of renewed) await replaceOwnGeneration(client, projector);
-  // A definition that matches no release: such a generation is never read, switched to or restored.
-  // Another release that followed it makes its own anew.
+  // A definition of no release: such a generation is never read, switched to or restored. Another
+  // release that followed it makes its own anew.
   for (const { projection, generation, state } of marks.lost)
     await run(
       client,
       tables
         .updateTable('ledger.projection_generations')
-        .set({ definition: null, ...(state === 'beside' ? { state: 'retired' } : {}) })
+        .set({
+          definition: null,
+          ...(state === 'live' || !isFollowed(state) ? {} : { state: 'retired' as const }),
+        })
         .where((eb) => eb.and({ projection, generation })),
     );
-  if (marks.policies) await putPoliciesBack(client, log, marks.policies);
-  if (marks.webhooks) await putWebhooksBack(client, log, marks.webhooks);
+  if (marks.policies) await resetPolicies(client, log, marks.policies);
+  if (marks.webhooks) await resetWebhooks(client, log, marks.webhooks);
   await dropParked(client, log);
-  // What jobs appended is in no reaction's trail.
-  await addJob(workStore(client), repeatingJob());
+  // Effects of jobs are in no reaction's trail.
+  await addJob(workStore(client), repeatJobsJob());
   // Claims without an owner: the same request runs again, and finds the rest of its effect by its
   // command.
   const kept = standing === undefined ? -1n : log.order(standing);
@@ -137,21 +140,21 @@ async function settle(
 }
 
 /**
- * The last checkpoint of policies whose reactions are all in the log; without one, the first event:
- * a repeated reaction is harmless.
+ * The last checkpoint of policies whose reactions are all in the log; otherwise the first event:
+ * repeated reactions are harmless.
  */
-async function putPoliciesBack(
+async function resetPolicies(
   client: PoolClient,
   log: EventLog,
   checkpoint: HandlerCheckpoint,
 ): Promise<void> {
-  const trail = await standingPart(log, checkpoint.trail);
+  const trail = await intactPart(log, checkpoint.trail);
   const position = trail.at(-1)?.reached ?? null;
   await placeCheckpoint(client, POLICIES_HANDLER, { position, trail });
 }
 
 /** A trail up to its last point whose witness the log still has. */
-async function standingPart(
+async function intactPart(
   log: EventLog,
   trail: readonly TrailPoint[],
 ): Promise<readonly TrailPoint[]> {
@@ -163,16 +166,13 @@ async function standingPart(
   return left;
 }
 
-/**
- * Webhooks go back to the last event that the log still has; without one, they go
- * on at the head. Rows of events that stand are there already, and stay.
- */
-async function putWebhooksBack(
+/** Continues at the last event that the log still has, or at the head. */
+async function resetWebhooks(
   client: PoolClient,
   log: EventLog,
   checkpoint: HandlerCheckpoint,
 ): Promise<void> {
-  const trail = await standingPart(log, checkpoint.trail);
+  const trail = await intactPart(log, checkpoint.trail);
   const position = trail.at(-1)?.reached ?? (await log.head()) ?? null;
   const last = position === null ? -1n : log.order(position);
   await placeCheckpoint(client, WEBHOOKS_HANDLER, { position, trail });
@@ -182,7 +182,7 @@ async function putWebhooksBack(
   );
 }
 
-/** Deletes parked reactions to lost events, and parks those to others that were carried out. */
+/** Deletes parked reactions to lost events, and parks retried reactions to others. */
 async function dropParked(client: PoolClient, log: EventLog): Promise<void> {
   await parkRetriedAgain(
     client,
@@ -205,10 +205,7 @@ async function dropParked(client: PoolClient, log: EventLog): Promise<void> {
   }
 }
 
-/**
- * One row until it is acknowledged, from the newest lost event to the last position that is known
- * to be intact.
- */
+/** One row until it is acknowledged: newest lost event, last intact position. */
 async function record(
   client: PoolClient,
   log: EventLog,
@@ -249,7 +246,7 @@ async function readMarks(
   db: Pool | PoolClient,
   log: EventLog,
   which: 'all' | 'those in use',
-): Promise<Marks> {
+): Promise<StoredPositions> {
   const head = await log.head();
   const standing: Position[] = [];
   const gone: Position[] = [];
@@ -257,7 +254,7 @@ async function readMarks(
     position: Position | null,
     witness: SeenEvent | undefined,
   ): Promise<boolean> => {
-    // Nothing refers to the log yet, or it is another log.
+    // No position yet, or one of another log.
     if (position === null || !log.isPosition(position)) return true;
     const isThere =
       witness === undefined ? log.compare(position, head) <= 0 : await log.holds(witness);

@@ -11,7 +11,7 @@ export class DatabaseNotOpened extends Error {
 
 const RETRY_MS = 250;
 
-/** Refusals that another attempt does not change, and what to do. */
+/** Refusals that another attempt does not change, with their remedies. */
 const REFUSALS: ReadonlyMap<string, string> = new Map([
   ['28P01', 'refuses the user or the password: correct them in DATABASE_URL'],
   ['28000', 'refuses the user: correct it in DATABASE_URL, or allow it in pg_hba.conf'],
@@ -19,7 +19,7 @@ const REFUSALS: ReadonlyMap<string, string> = new Map([
   ['42501', 'does not let this user connect: grant CONNECT on the database'],
 ]);
 
-/** Why a server does not answer; it may soon. */
+/** Why a server does not answer now. */
 const ABSENCES: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
   ['ENOTFOUND', 'unknown host'],
@@ -34,9 +34,9 @@ const ABSENCES: ReadonlyMap<string, string> = new Map([
 ]);
 
 interface Opening {
-  /** For an answer, and for a server that is absent. */
+  /** For an answer, and for a server that is unavailable. */
   readonly withinMs: number;
-  /** False: a server that is absent is reported immediately. */
+  /** False: reports an unavailable server immediately. */
   readonly waits: boolean;
   readonly logger: Logger;
 }
@@ -81,7 +81,7 @@ async function failureOf(url: string, connectionTimeoutMillis: number): Promise<
 function absenceOf(error: unknown): string | undefined {
   // Of a host with several addresses, the first one that failed.
   if (error instanceof AggregateError) return absenceOf(error.errors[0]);
-  // Of pg, which has no code for it.
+  // pg has no code for it.
   if (firstLine(error).includes('timeout')) return 'no answer';
   return ABSENCES.get(errorCode(error) ?? '');
 }

@@ -6,16 +6,15 @@ import { fetchRow, tables } from '../postgres/statements.js';
 import { namedTablesOf, type ReadModel } from '../projecting/generations/generations.js';
 
 /**
- * A number for what a release makes of a database: its migrations and the tables of its read
- * models. Releases with the same number can take each other's place at any time.
+ * A number of a release's migrations and tables of read models. Releases with the same number can
+ * replace each other at any time.
  */
 export function releaseOf(readModels: readonly ReadModel[]): number {
   const made = JSON.stringify([MIGRATION_NAMES, namedTablesOf(readModels)]);
-  // Half of the key of an advisory lock; zero is kept for processes that name no release.
+  // Half of the key of an advisory lock; zero is for processes that name no release.
   return 1 + (createHash('sha256').update(made).digest().readUInt32BE() % (2 ** 31 - 2));
 }
 
-/** How many running processes of the service belong to releases with other tables. */
 export async function countOtherReleases(
   db: Pool | PoolClient,
   readModels: readonly ReadModel[],

@@ -7,8 +7,8 @@ import type { Logger } from '../foundation/logger.js';
 const EVERY_MS = 1_000;
 
 /**
- * Compares the newest entry of the log with the clock of this process, and logs when it begins and
- * ends to be ahead. The log itself refuses the appends meanwhile.
+ * Logs when the newest event of the log begins and ends to be ahead of this process's clock. The
+ * log itself refuses appends meanwhile.
  */
 export async function watchClock(
   log: Pick<EventLog, 'check'>,

@@ -3,45 +3,42 @@ import { modeOf, type LedgerMode, type Mode, type Scope } from '../domain/scope.
 import type { OpenTenant, TenantState } from '../domain/tenant/tenant.decider.js';
 import { clockOffset, ledgerOf, type TestClock } from '../domain/tenant/test-clock.js';
 import { EventLogUnavailable } from '../event-log/event-log.js';
-import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
+import { withTimeout, TimeoutError } from '../foundation/timeout.js';
 import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
-/**
- * How long a cached tenant is used without reading. Every change is announced (Postgres NOTIFY).
- */
+/** How long a cached tenant is used without reading; changes are announced. */
 const FRESH_MS = 2_000;
 
 /** How long a request waits for a silent log when the tenant is cached. */
 const LOG_WAIT_MS_MAX = 1_000;
 
-/** Loads a tenant's stream. */
 interface TenantStreams {
   load(stream: string): Promise<{ readonly state: TenantState }>;
 }
 
 /** A tenant as it was read. */
-interface Known {
+interface CachedTenant {
   readonly tenant: OpenTenant;
   /** Until then requests use it without reading. */
   readonly until: number;
 }
 
-/** A reading of a tenant, for all who need one while it lasts. */
-interface Reading {
+/** A read of a tenant, shared by concurrent callers. */
+interface RunningRead {
   readonly tenant: Promise<OpenTenant | undefined>;
 }
 
 /**
- * The tenants, cached for every request. Of a tenant at most one reading is under way, and all who
- * need one share it; after an announced change the next one begins anew. Changes are announced and
- * take effect at the next request. While the log is unavailable, the cached tenant stays valid, so
- * that projections can be read: an unavailable log does not change.
+ * The tenants, cached for every request; concurrent callers share one read per tenant. Changes are
+ * announced, take effect at the next request, and start a new read. While the log is unavailable
+ * the cached tenant stays valid, so that projections can be read: an unavailable log does not
+ * change.
  */
 export class TenantDirectory {
-  private readonly known = new Map<string, Known>();
-  /** The readings under way that no announcement has overtaken. */
-  private readonly readings = new Map<string, Reading>();
+  private readonly known = new Map<string, CachedTenant>();
+  /** Running reads that no announcement has overtaken. */
+  private readonly readings = new Map<string, RunningRead>();
 
   constructor(
     private readonly tenants: TenantStreams,
@@ -54,17 +51,17 @@ export class TenantDirectory {
     if (known === undefined) return this.read(alias);
     if (known.until > this.clock()) return known.tenant;
     try {
-      return await inTime(this.read(alias), LOG_WAIT_MS_MAX);
+      return await withTimeout(this.read(alias), LOG_WAIT_MS_MAX);
     } catch (error) {
       const away =
-        error instanceof NoAnswerInTime
+        error instanceof TimeoutError
           ? new EventLogUnavailable('the event log does not answer')
           : error;
       // An announcement in the meantime removed the tenant; another waiting request may have read
       // it.
       const latest = this.known.get(alias);
-      // Then the request waits for the slow log, within the log's own time limit.
-      if (latest === undefined && error instanceof NoAnswerInTime) return this.read(alias);
+      // The request waits for the slow log, within the log's own time limit.
+      if (latest === undefined && error instanceof TimeoutError) return this.read(alias);
       if (!(away instanceof EventLogUnavailable) || latest === undefined) throw away;
       this.known.set(alias, { ...latest, until: this.clock() + FRESH_MS });
       return latest.tenant;
@@ -74,21 +71,21 @@ export class TenantDirectory {
   /** The time in a ledger; in test mode that of the tenant's test clock. Epoch milliseconds. */
   async now({ tenant: alias, mode }: Scope, real = timeNow()): Promise<number> {
     const tenant = mode === 'live' ? undefined : await this.find(alias);
-    return tenant === undefined ? real : nowIn(tenant, mode, real);
+    return tenant === undefined ? real : ledgerTime(tenant, mode, real);
   }
 
-  /** Where the data of a tenant and mode are now. */
+  /** The current ledger of a tenant and mode. */
   async ledger(scope: Scope): Promise<Scope> {
     const tenant = scope.mode === 'live' ? undefined : await this.find(scope.tenant);
     return tenant === undefined ? scope : ledgerOf(tenant, modeOf(scope.mode));
   }
 
-  /** Reads the tenant from the log, or shares the reading that is under way. */
+  /** Reads the tenant from the log, or shares a running read. */
   async read(alias: string): Promise<OpenTenant | undefined> {
     if (!isAlias(alias)) return undefined;
     const shared = this.readings.get(alias);
     if (shared !== undefined) return shared.tenant;
-    const reading: Reading = {
+    const reading: RunningRead = {
       tenant: this.readNow(alias, () => this.readings.get(alias) === reading),
     };
     this.readings.set(alias, reading);
@@ -99,8 +96,8 @@ export class TenantDirectory {
     }
   }
 
-  /** Reads the tenant with all that was recorded before the call: shares no reading under way. */
-  readAnew(alias: string): Promise<OpenTenant | undefined> {
+  /** Reads the tenant with everything recorded before the call: shares no running read. */
+  readFresh(alias: string): Promise<OpenTenant | undefined> {
     this.forget(alias);
     return this.read(alias);
   }
@@ -124,14 +121,14 @@ export class TenantDirectory {
    * Announcements may have been missed: the next request of each tenant reads it again. The tenants
    * stay cached, since the log may be unavailable for the same reason.
    */
-  distrust(): void {
+  expireAll(): void {
     this.readings.clear();
     for (const [alias, { tenant }] of this.known) this.known.set(alias, { tenant, until: 0 });
   }
 
-  /** The log lost its end: cached tenants may rest on lost events. */
+  /** The log lost its end: cached tenants may contain lost events. */
   forgetAll(): void {
-    this.distrust();
+    this.expireAll();
     this.known.clear();
   }
 
@@ -141,7 +138,7 @@ export class TenantDirectory {
     key: string,
   ): Promise<{ readonly mode: Mode; readonly keyId: string } | undefined> {
     const known = await this.find(alias);
-    // An announcement may be late: a new key counts at the next request.
+    // An announcement may be late: a new key is valid at the next request.
     return this.match(known, key) ?? this.match(await this.read(alias), key);
   }
 
@@ -160,8 +157,8 @@ export class TenantDirectory {
   }
 }
 
-/** As `TenantDirectory.now`, of a tenant at hand. */
-export const nowIn = (
+/** As `TenantDirectory.now`, of a given tenant. */
+export const ledgerTime = (
   tenant: Pick<TestClock, 'testOffsetMs'>,
   mode: LedgerMode,
   real = timeNow(),

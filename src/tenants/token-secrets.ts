@@ -16,11 +16,11 @@ export interface TokenSecret {
   readonly secret: KeyObject;
 }
 
-/** What a sealed API key belongs to. The id is the event's own. */
+/** The context of a sealed API key. The id is the event's own. */
 export const apiKeyContext = (alias: string, keyId: string): string =>
   JSON.stringify(['api-key', alias, keyId]);
 
-/** What a sealed signing secret belongs to. */
+/** The context of a sealed signing secret. */
 export const signingSecretContext = (
   alias: string,
   { secretId, mode }: { readonly secretId: string; readonly mode: Mode },

@@ -1,7 +1,7 @@
 import { sql, type Selectable } from 'kysely';
 import type { Pool } from 'pg';
 import type { Personal } from '../domain/personal.js';
-import { ofMode, type Scope } from '../domain/scope.js';
+import { scopeOfMode, type Scope } from '../domain/scope.js';
 import {
   CHANGE_BYTES_MIN,
   type ThemeLimits,
@@ -215,7 +215,8 @@ const scopeOf = ({ tenant, mode }: Selectable<LedgerTables[typeof TABLE]>): Scop
   mode: mode === 'test' ? 'test' : 'live',
 });
 
-const named = (scope: Scope): { readonly tenant: string; readonly mode: string } => ofMode(scope);
+const named = (scope: Scope): { readonly tenant: string; readonly mode: string } =>
+  scopeOfMode(scope);
 
 type ScopeColumns = ReturnType<typeof named>;
 

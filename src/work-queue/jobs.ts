@@ -1,6 +1,6 @@
 import { errorNameAndCode } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
-import { atMost } from '../foundation/in-time.js';
+import { waitAtMost } from '../foundation/timeout.js';
 import { inSpan } from '../foundation/tracing.js';
 import { elapsed, timeNow } from '../foundation/world.js';
 import {
@@ -119,7 +119,7 @@ export class Jobs {
   /** Adds a job, or replaces the one with the same key. */
   async add(job: Job): Promise<void> {
     await addJob(this.parts.store, job);
-    if (job.runAt <= timeNow()) this.worker.loop.look();
+    if (job.runAt <= timeNow()) this.worker.loop.notify();
   }
 
   /** Adds the recurring jobs and works until `stop`. */
@@ -144,7 +144,7 @@ export class Jobs {
 
   /** Waits for running jobs up to the time limit; another process repeats the others. */
   async stop(): Promise<void> {
-    await atMost(STOP_WITHIN_MS, this.worker.stop());
+    await waitAtMost(STOP_WITHIN_MS, this.worker.stop());
   }
 
   private async perform(item: ClaimedWork): Promise<WorkOutcome> {

@@ -1,4 +1,4 @@
-import { WorkLoop, type SideWork } from '../foundation/work-loop.js';
+import { WorkLoop, type PeriodicWork } from '../foundation/work-loop.js';
 import {
   postponedFor,
   type ClaimedWork,
@@ -30,7 +30,7 @@ export interface WorkerParts {
   readonly kind: WorkKind;
   /** One line for the health page. */
   readonly describe: (error: unknown) => string;
-  readonly sideWork?: readonly SideWork[];
+  readonly sideWork?: readonly PeriodicWork[];
 }
 
 const UNBOUNDED = 2 ** 31 - 1;
@@ -52,7 +52,7 @@ export class Worker {
   constructor(private readonly parts: WorkerParts) {
     this.loop = new WorkLoop({
       take: () => this.take(),
-      beside: [
+      periodic: [
         { work: () => this.releaseOrphans(), everyMs: ORPHANS_EVERY_MS },
         ...(parts.sideWork ?? []),
       ],
@@ -95,7 +95,7 @@ export class Worker {
     this.lastTenant = item.tenant;
     this.held.set(item.id, item);
     const work = this.perform(item).then((outcome) => void this.ended.push({ item, outcome }));
-    this.loop.carry(work);
+    this.loop.track(work);
   }
 
   private async perform(item: ClaimedWork): Promise<WorkOutcome> {

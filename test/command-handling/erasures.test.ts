@@ -3,7 +3,7 @@ import {
   RepeatErasureEnvelope,
 } from '../../src/command-handling/commands.js';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
-import { pictureOf, type ProviderFact } from '../../src/domain/customer/customer.state.js';
+import { customerSummary, type ProviderFact } from '../../src/domain/customer/customer.state.js';
 import { customerStreams } from '../../src/stores/erasure-replay.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { DyingLog } from './support/troubled-logs.js';
@@ -151,7 +151,7 @@ test.each([
     const firstPaid = async (process: TestProcess, of: string) => {
       const stream = process.names.customerStream(scope, id);
       const { state } = await process.streams.customers.load(stream);
-      return pictureOf(state, { account: of, since: Date.now() }).firstPaid;
+      return customerSummary(state, { account: of, since: Date.now() }).firstPaid;
     };
     await repeatOn(await ledger.process());
     const next = await link();

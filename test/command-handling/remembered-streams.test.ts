@@ -1,7 +1,7 @@
 import { CommandHandling } from '../../src/command-handling/handle-command.js';
 import { HandledCommands } from '../../src/command-handling/handled-commands.js';
 import {
-  RememberedStreams,
+  CachedStreams,
   StreamCache,
   type Folded,
 } from '../../src/command-handling/stream-cache.js';
@@ -67,7 +67,7 @@ const large = (): AccountEvent =>
 
 it('accounts are cached within a number of bytes, and the least recently used one is evicted', async () => {
   const log = new AlikeStreams(await stored(large()));
-  const remembered = new RememberedStreams(8 * MIB);
+  const remembered = new CachedStreams(8 * MIB);
   const accounts = new CommandHandling<AccountState, AccountEvent>(
     log,
     codec,
@@ -99,7 +99,7 @@ const at = (revision: bigint): Folded<string> => ({
 });
 
 it('the cache of a stream keeps the newest state, whichever read ends last', () => {
-  const cache = new StreamCache<string>(new RememberedStreams());
+  const cache = new StreamCache<string>(new CachedStreams());
   cache.put('account', at(6n), 0);
   cache.put('account', at(5n), 0);
   expect(cache.get('account')?.revision).toBe(6n);
@@ -108,7 +108,7 @@ it('the cache of a stream keeps the newest state, whichever read ends last', () 
 });
 
 it('the cache of a stream keeps no state that was decoded before an erasure and arrives after it', () => {
-  const cache = new StreamCache<string>(new RememberedStreams(), () => ['ann']);
+  const cache = new StreamCache<string>(new CachedStreams(), () => ['ann']);
   const { evictions } = cache;
   cache.put('account', at(5n), evictions);
   cache.forgetSubjects(new Set(['ann']));
@@ -137,7 +137,7 @@ class OvertakenCodec extends EventCodec {
 }
 
 const open = (log: InMemoryEventLog) => {
-  const remembered = new RememberedStreams();
+  const remembered = new CachedStreams();
   const overtaken = new OvertakenCodec(new InMemorySubjectKeys());
   const streams = new CommandHandling<TenantRegisterState, TenantRegisterEvent>(
     log,

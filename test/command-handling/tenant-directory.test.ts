@@ -102,7 +102,7 @@ describe('wrong credentials', () => {
 
     directory.forget('shop');
     expect(await answered(Promise.all(tries(1)), open(true))).toEqual([undefined]);
-    directory.distrust();
+    directory.expireAll();
     const distrusting = tries(1);
     await Promise.resolve();
     expect(answerAll(withKey)).toBe(1);

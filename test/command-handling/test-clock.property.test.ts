@@ -174,7 +174,7 @@ class Ledger {
   }
 
   private readonly dates = new LedgerDates({
-    tenants: { readAnew: (alias) => this.process.tenants.readAnew(alias) },
+    tenants: { readFresh: (alias) => this.process.tenants.readFresh(alias) },
     move: async (_, offsetMs) => {
       for (const [key, job] of this.jobs) {
         const at = Number(job.payload['date']) - offsetMs;

@@ -20,7 +20,7 @@ import {
   paymentProviderIdSet,
 } from '../support/account-events.js';
 import { ACME, ANN, BOB, fold, opened, given, NOW } from './support/account-scenario.js';
-import type { Reserved } from '../../src/domain/account/referral/lapse-reservation.js';
+import type { ReservedValue } from '../../src/domain/account/referral/lapse-reservation.js';
 
 const HERE = [accountOpened(ACME), userIdentified(ACME, 'bob', { firstName: 'Bob' }, 40)];
 const stateOf = (...events: readonly AccountEvent[]) => opened(fold([...HERE, ...events]));
@@ -163,9 +163,9 @@ describe('a reward', () => {
 });
 
 const CAT = personOf(ACME, 'cat');
-const lapse = (what: Reserved) => ({ type: 'LapseReservation', what, now: NOW }) as const;
+const lapse = (what: ReservedValue) => ({ type: 'LapseReservation', what, now: NOW }) as const;
 const code = (key: string, person: string) => lapse({ kind: 'referral-code', key, person });
-const lapsed = (kind: Reserved['kind'], holder: string | null): AccountEvent => ({
+const lapsed = (kind: ReservedValue['kind'], holder: string | null): AccountEvent => ({
   type: 'ReservationLapsed',
   at: NOW,
   kind,

@@ -480,7 +480,7 @@ it('a user is refused a payment provider id that another account has', () => {
 it('a user writes what the token grants, and nothing else', () => {
   const notGranted = [
     'FIELD_NOT_GRANTED',
-    'The token does not carry what the body says of firstName, referralCodes.vip: leave it out, or send a token with these values',
+    'The token does not allow the values in the body of firstName, referralCodes.vip: leave it out, or send a token with these values',
   ] as const;
   // Before the codes, which depend on the tenant's programs.
   const request = {

@@ -8,8 +8,8 @@ import {
   disputesOf,
   evolve,
   initialState,
-  isFullAt,
-  pictureOf,
+  isDayFull,
+  customerSummary,
   WAITS_MS,
   type CustomerState,
   type ProviderFact,
@@ -57,7 +57,7 @@ const refund = (amount: number, amountRefunded = amount): ProviderFact => ({
 
 const after = (...events: readonly CustomerEvent[]): CustomerState =>
   events.reduce(evolve, initialState);
-const picture = (...events: readonly CustomerEvent[]) => pictureOf(after(...events), LINK);
+const picture = (...events: readonly CustomerEvent[]) => customerSummary(after(...events), LINK);
 
 it('an event of the provider is recorded once', () => {
   const { type: _, ...event } = received('a', 1, invoice(10));
@@ -186,9 +186,9 @@ const nothing = { firstPaid: null, newestPaid: null, status: null, refundedAt: n
 
 it('a customer that another account gets has nothing of the previous account', () => {
   expect(picture(had, released)).toMatchObject(nothing);
-  expect(pictureOf(after(had, released), { account: 'former', since: LINKED_AT }).status).toBe(
-    'PAID',
-  );
+  expect(
+    customerSummary(after(had, released), { account: 'former', since: LINKED_AT }).status,
+  ).toBe('PAID');
 });
 
 it('a customer that another account gets has the later events, also a refund of an invoice that it did not have', () => {
@@ -297,9 +297,9 @@ const onDay = (day: number, count: number, from = after()): CustomerState => {
 
 it('the memory of repetitions has 10 000 events of a day at most: the next one is not recorded before midnight', () => {
   const state = onDay(0, 9_999);
-  expect(isFullAt(state, MIDNIGHT)).toBe(false);
+  expect(isDayFull(state, MIDNIGHT)).toBe(false);
   const full = evolve(state, received('last', 0, invoice(1), { at: MIDNIGHT }));
-  expect([isFullAt(full, MIDNIGHT + DAY - 1), isFullAt(full, MIDNIGHT + DAY)]).toEqual([
+  expect([isDayFull(full, MIDNIGHT + DAY - 1), isDayFull(full, MIDNIGHT + DAY)]).toEqual([
     true,
     false,
   ]);

@@ -1,11 +1,11 @@
 import { Map, OrderedMap } from 'immutable';
 import {
-  hasFitted,
-  hasFittedBefore,
+  hasMatched,
+  hasMatchedBefore,
   hasId,
   NAMES_BYTES_MAX,
-  noteEvent,
-  noteNamed,
+  rememberEvent,
+  addNumbers,
   rememberBatch,
   type NamedNumbers,
 } from '../../src/domain/account/users/events-seen.js';
@@ -13,7 +13,7 @@ import { personal } from '../../src/domain/personal.js';
 import type { EventCondition } from '../../src/domain/program.js';
 import { DAY_MS } from './support/account-scenario.js';
 
-type Received = Parameters<typeof noteEvent>[1];
+type Received = Parameters<typeof rememberEvent>[1];
 type Content = NonNullable<Received['content']['value']>;
 const event = (key: string, fields: Content['fields'] = {}): Content => ({
   id: 'event',
@@ -21,14 +21,14 @@ const event = (key: string, fields: Content['fields'] = {}): Content => ({
   fields,
   dateTriggered: 1,
 });
-const NONE_SEEN: Parameters<typeof noteEvent>[0] = Map();
+const NONE_SEEN: Parameters<typeof rememberEvent>[0] = Map();
 const ofBob = (value: Content | null, over: Partial<Received> = {}): Received => ({
   person: 'bob',
   content: value === null ? { subject: 'bob', value } : personal('bob', value),
   ...over,
 });
 const seen = (...events: readonly Content[]) =>
-  events.reduce((all, one) => noteEvent(all, ofBob(one)), NONE_SEEN);
+  events.reduce((all, one) => rememberEvent(all, ofBob(one)), NONE_SEEN);
 const condition = (key: string, field?: string, value = 0): EventCondition => ({
   key,
   firstTimeOnly: false,
@@ -43,17 +43,17 @@ it('the greatest number of each field of each key is kept', () => {
     event('visit'),
   ).get('bob');
   expect(plain(of?.greatest)).toEqual({ buy: { amount: 7, items: 9 }, visit: {} });
-  expect(hasFittedBefore(condition('buy', 'amount', 7), of)).toBe(true);
-  expect(hasFittedBefore(condition('buy', 'amount', 8), of)).toBe(false);
-  expect(hasFittedBefore(condition('buy', 'other', 0), of)).toBe(false);
-  expect(hasFittedBefore(condition('visit'), of)).toBe(true);
-  expect(hasFittedBefore(condition('sell'), of)).toBe(false);
-  expect(hasFittedBefore(condition('sell'))).toBe(false);
+  expect(hasMatchedBefore(condition('buy', 'amount', 7), of)).toBe(true);
+  expect(hasMatchedBefore(condition('buy', 'amount', 8), of)).toBe(false);
+  expect(hasMatchedBefore(condition('buy', 'other', 0), of)).toBe(false);
+  expect(hasMatchedBefore(condition('visit'), of)).toBe(true);
+  expect(hasMatchedBefore(condition('sell'), of)).toBe(false);
+  expect(hasMatchedBefore(condition('sell'))).toBe(false);
 });
 
 it('an event whose content is erased leaves no number', () => {
   const before = seen(event('buy'));
-  expect(noteEvent(before, ofBob(null))).toBe(before);
+  expect(rememberEvent(before, ofBob(null))).toBe(before);
 });
 
 it('names of fields are kept up to their bytes: a name beyond them is not known', () => {
@@ -63,11 +63,11 @@ it('names of fields are kept up to their bytes: a name beyond them is not known'
   expect([exactly?.isComplete, exactly?.bytes]).toEqual([true, NAMES_BYTES_MAX]);
   const more = seen(first, event(long('b', 130))).get('bob');
   expect(more?.isComplete).toBe(false);
-  expect(hasFittedBefore(condition(long('b', 130)), more)).toBeUndefined();
-  expect(hasFittedBefore(condition(first.key), more)).toBe(true);
+  expect(hasMatchedBefore(condition(long('b', 130)), more)).toBeUndefined();
+  expect(hasMatchedBefore(condition(first.key), more)).toBe(true);
   // A shorter name does not come in behind one that was left out.
   const later = seen(first, event(long('b', 130)), event('c')).get('bob');
-  expect(hasFittedBefore(condition('c'), later)).toBeUndefined();
+  expect(hasMatchedBefore(condition('c'), later)).toBeUndefined();
   // The kept names stay.
   const field = seen(
     event('buy', { amount: 1 }),
@@ -82,7 +82,7 @@ it('names of fields are kept up to their bytes: a name beyond them is not known'
 
 it('the result of a look-up for a rule is kept', () => {
   const before = seen(event('buy', { amount: 5 }));
-  const recalled = noteEvent(
+  const recalled = rememberEvent(
     before,
     ofBob(event('buy', { amount: 2 }), {
       recalled: personal('bob', [
@@ -99,7 +99,7 @@ it('the result of a look-up for a rule is kept', () => {
 
 const withIds = (...idRefs: readonly string[]) =>
   idRefs
-    .reduce((all, idRef) => noteEvent(all, ofBob(event('visit'), { idRef })), NONE_SEEN)
+    .reduce((all, idRef) => rememberEvent(all, ofBob(event('visit'), { idRef })), NONE_SEEN)
     .get('bob');
 const ids = (first: number, count: number) =>
   Array.from({ length: count }, (_, n) => `id-${first + n}`);
@@ -113,13 +113,13 @@ it('the last 1,000 ids of events at least are known, and twice as many at most',
 it('a repeated event leaves the numbers of the first one', () => {
   const before = seen(event('buy', { amount: 5 }));
   const again = ofBob(event('buy', { amount: 9 }), { idRef: 'id', repeated: true });
-  expect(plain(noteEvent(before, again).get('bob')?.greatest)).toEqual({ buy: { amount: 5 } });
+  expect(plain(rememberEvent(before, again).get('bob')?.greatest)).toEqual({ buy: { amount: 5 } });
 });
 
 const NONE: NamedNumbers = Map();
 const CONDITIONS = [condition('buy', 'amount'), condition('buy', 'items'), condition('visit')];
 const noted = (...events: readonly Content[]) =>
-  events.reduce((numbers, one) => noteNamed(numbers, one, CONDITIONS), NONE);
+  events.reduce((numbers, one) => addNumbers(numbers, one, CONDITIONS), NONE);
 
 it('only the greatest of the numbers that conditions name are kept', () => {
   expect(
@@ -143,11 +143,11 @@ it('an event that no condition names changes nothing', () => {
 
 it('a condition matches from its minimum on', () => {
   const numbers = noted(event('buy', { amount: 5 }), event('buy', { amount: -3 }));
-  expect(hasFitted(condition('buy'), numbers)).toBe(true);
-  expect(hasFitted(condition('visit'), numbers)).toBe(false);
-  expect(hasFitted(condition('buy', 'amount', 5), numbers)).toBe(true);
-  expect(hasFitted(condition('buy', 'amount', 6), numbers)).toBe(false);
-  expect(hasFitted(condition('buy', 'items', -9e9), numbers)).toBe(false);
+  expect(hasMatched(condition('buy'), numbers)).toBe(true);
+  expect(hasMatched(condition('visit'), numbers)).toBe(false);
+  expect(hasMatched(condition('buy', 'amount', 5), numbers)).toBe(true);
+  expect(hasMatched(condition('buy', 'amount', 6), numbers)).toBe(false);
+  expect(hasMatched(condition('buy', 'items', -9e9), numbers)).toBe(false);
 });
 
 it('keys of batches are remembered for seven days, and the oldest go first', () => {

@@ -5,7 +5,7 @@ import type { ImportUser } from '../../src/domain/account/imports/import-user.js
 import {
   evolve as ofCustomer,
   initialState as noCustomer,
-  type CustomerPicture,
+  type CustomerSummary,
   type ProviderEventReceived,
 } from '../../src/domain/customer/customer.state.js';
 import { USERS_MAX } from '../../src/domain/account/users/identify-user.js';
@@ -357,7 +357,7 @@ test('a referral without a payment converts with an invoice that its customer pa
   });
   const customer = [invoice(5)].reduce(ofCustomer, noCustomer);
   const linked = [...HERE, paymentProviderIdSet(ACME, 'cus_1', NOW)];
-  const applied = (events: readonly AccountEvent[], picture: Partial<CustomerPicture>) =>
+  const applied = (events: readonly AccountEvent[], picture: Partial<CustomerSummary>) =>
     given(events)
       .when({
         type: 'ApplyCustomer',

@@ -1,4 +1,4 @@
-import type { CustomerPicture } from '../../src/domain/customer/customer.state.js';
+import type { CustomerSummary } from '../../src/domain/customer/customer.state.js';
 import { decide, type CompleteCommand } from './support/decisions.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
@@ -126,7 +126,7 @@ const PAID_PICTURE = {
   newestPaid: INVOICE,
   status: 'PAID',
 } as const;
-const applied = (picture: CustomerPicture): CompleteCommand => ({
+const applied = (picture: CustomerSummary): CompleteCommand => ({
   type: 'ApplyCustomer',
   picture,
   context: annStands(),

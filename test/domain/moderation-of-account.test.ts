@@ -148,7 +148,7 @@ it('preparing the referred account is refused when a side was decided since the 
     .when(prepare('referred', change({ referred: 'APPROVED', seen })))
     .refused(
       'MODERATION_NOT_POSSIBLE',
-      "referral: somebody decided meanwhile: the referred side is DENIED, the referrer's PENDING",
+      "referral: the sides were decided meanwhile: the referred side is DENIED, the referrer's PENDING",
     );
   given(referred.slice(0, -1), started({ ...decided }))
     .when(

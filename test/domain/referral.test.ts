@@ -40,7 +40,10 @@ import {
 } from './support/account-scenario.js';
 import { PAID, syncAccount, upsertUser } from './support/commands.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
-import { likenesses, type Likeness } from '../../src/domain/account/referral/fraud-signals.js';
+import {
+  findSimilarities,
+  type ComparedProfile,
+} from '../../src/domain/account/referral/fraud-signals.js';
 import type { FraudHandling, Program, SideStatus } from '../../src/domain/program.js';
 
 const CANCELLED: Subscription = { status: 'CANCELLED' };
@@ -300,15 +303,15 @@ describe('the end', () => {
   });
 });
 
-const UNLIKE: Likeness = {
+const UNLIKE: ComparedProfile = {
   firstName: null,
   lastName: null,
   email: null,
   firstSeenIP: null,
   lastSeenIP: null,
 };
-const signalsOf = (a: Partial<Likeness>, b: Partial<Likeness>): readonly string[] =>
-  Object.keys(likenesses({ ...UNLIKE, ...a }, { ...UNLIKE, ...b }));
+const signalsOf = (a: Partial<ComparedProfile>, b: Partial<ComparedProfile>): readonly string[] =>
+  Object.keys(findSimilarities({ ...UNLIKE, ...a }, { ...UNLIKE, ...b }));
 
 const name = (firstName: string | null, lastName: string | null) => ({ firstName, lastName });
 it.each([

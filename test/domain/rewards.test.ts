@@ -1,5 +1,5 @@
 import { personal } from '../../src/domain/personal.js';
-import { AMOUNT_MAX, underTerms } from '../../src/domain/account/rewards/rewards.js';
+import { AMOUNT_MAX, rewardUnderTerms } from '../../src/domain/account/rewards/rewards.js';
 import {
   aboutReward,
   credit,
@@ -253,7 +253,7 @@ describe('settling', () => {
 });
 
 const dates = (over: Parameters<typeof terms>[1]) => {
-  const { dateScheduledFor, dateExpires } = underTerms(terms(credit(1), over), NOW);
+  const { dateScheduledFor, dateExpires } = rewardUnderTerms(terms(credit(1), over), NOW);
   return [dateScheduledFor, dateExpires];
 };
 

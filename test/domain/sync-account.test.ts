@@ -29,7 +29,7 @@ import {
 } from './support/account-scenario.js';
 import { PAID, syncAccount, TRIAL, NO_PICTURE } from './support/commands.js';
 import type { CompleteCommand } from './support/decisions.js';
-import type { CustomerPicture } from '../../src/domain/customer/customer.state.js';
+import type { CustomerSummary } from '../../src/domain/customer/customer.state.js';
 
 const NEW_ACCOUNT = personOf(ACME, 'the account itself');
 const sync = (subscription: Subscription, context = noCode(), currency?: string) =>
@@ -130,7 +130,7 @@ const INVOICE = {
   currency: 'EUR',
   interval: { type: 'MONTH', value: 3 },
 } as const;
-const PAYING: CustomerPicture = {
+const PAYING: CustomerSummary = {
   ...NO_PICTURE,
   firstPaid: INVOICE,
   newestPaid: INVOICE,
@@ -144,7 +144,7 @@ const PAID_SUBSCRIPTION = {
 } as const;
 
 const apply = (
-  picture: CustomerPicture,
+  picture: CustomerSummary,
   context: Extract<CompleteCommand, { type: 'ApplyCustomer' }>['context'] = noCode(),
 ): CompleteCommand => ({ type: 'ApplyCustomer', picture, context });
 

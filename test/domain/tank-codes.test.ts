@@ -7,7 +7,7 @@ import {
 } from '../../src/domain/fuel-tank/tank-codes.decider.js';
 import { NOTHING_PROVIDED, type Provided } from '../../src/domain/need.js';
 import { nameEventRules } from '../../src/domain/tenant/event-rules.js';
-import { tankCodesOf, tankCodesOfToday } from '../../src/domain/tenant/program-document.js';
+import { tankCodesOf, currentTankCodes } from '../../src/domain/tenant/program-document.js';
 import {
   evolve as evolveTenant,
   type OpenTenant,
@@ -185,10 +185,10 @@ const of = (rule: string, amount = 5) => ({
 
 it('a pool has the codes of its rule', () => {
   const tenant = applied(pool(['A', 'B']));
-  expect(tankCodesOfToday(tenant, of('referredReward'))).toEqual(['A', 'B']);
-  expect(tankCodesOfToday(tenant, of('eventRewards/USER/visit', 1))).toEqual(['V']);
-  expect(tankCodesOfToday(tenant, of('eventRewards/USER/visit/2', 1))).toBeUndefined();
-  expect(tankCodesOfToday(tenant, { ...of('referredReward'), programId: 'q' })).toBeUndefined();
+  expect(currentTankCodes(tenant, of('referredReward'))).toEqual(['A', 'B']);
+  expect(currentTankCodes(tenant, of('eventRewards/USER/visit', 1))).toEqual(['V']);
+  expect(currentTankCodes(tenant, of('eventRewards/USER/visit/2', 1))).toBeUndefined();
+  expect(currentTankCodes(tenant, { ...of('referredReward'), programId: 'q' })).toBeUndefined();
   const version = { document: pool(['A', 'B']), eventRules: ['a'] };
   expect([
     tankCodesOf(version, 'referredReward'),
@@ -198,12 +198,12 @@ it('a pool has the codes of its rule', () => {
 });
 
 it('a pool is filled up by a newer version, unless its codes now belong to another rule', () => {
-  expect(tankCodesOfToday(applied(pool(['A']), pool(['B'])), of('referredReward'))).toEqual(['B']);
+  expect(currentTankCodes(applied(pool(['A']), pool(['B'])), of('referredReward'))).toEqual(['B']);
   expect(
-    tankCodesOfToday(applied(pool(['A']), pool(['B'], 9)), of('referredReward')),
+    currentTankCodes(applied(pool(['A']), pool(['B'], 9)), of('referredReward')),
   ).toBeUndefined();
   expect(
-    tankCodesOfToday(applied(pool(['A']), { id: 'p', referredReward: null }), of('referredReward')),
+    currentTankCodes(applied(pool(['A']), { id: 'p', referredReward: null }), of('referredReward')),
   ).toBeUndefined();
 });
 

@@ -2,7 +2,7 @@ import { Map } from 'immutable';
 import type { Profile } from '../../src/domain/account/account.events.js';
 import type { UserState } from '../../src/domain/account/account.state.js';
 import { emptyProfile } from '../../src/domain/account/users/identify-user.js';
-import { withSeen } from '../../src/domain/account/users/seen.js';
+import { withCallOrigin } from '../../src/domain/account/users/call-origin.js';
 import { NO_CHANGES } from './support/commands.js';
 import { fieldsNotGranted, type UserFields } from '../../src/domain/account/users/user-grant.js';
 
@@ -115,8 +115,16 @@ test('a new user has only the defaults stored', () => {
 });
 
 test('the first location stays, the last one is replaced', () => {
-  const first = withSeen(profile, { ip: '192.0.2.1', userAgent: 'One', source: 'blog.example' });
-  const second = withSeen(first, { ip: '192.0.2.2', userAgent: null, source: 'other.example' });
+  const first = withCallOrigin(profile, {
+    ip: '192.0.2.1',
+    userAgent: 'One',
+    source: 'blog.example',
+  });
+  const second = withCallOrigin(first, {
+    ip: '192.0.2.2',
+    userAgent: null,
+    source: 'other.example',
+  });
   expect(second).toStrictEqual({
     ...profile,
 
@@ -126,5 +134,5 @@ test('the first location stays, the last one is replaced', () => {
     firstSeenUserAgent: 'One',
     lastSeenUserAgent: 'One',
   });
-  expect(withSeen(second, undefined)).toBe(second);
+  expect(withCallOrigin(second, undefined)).toBe(second);
 });

@@ -4,7 +4,7 @@ import type { DomainEvent } from '../../src/domain/events.js';
 import { personal, type Personal } from '../../src/domain/personal.js';
 import { sealValues, subjectsIn } from '../../src/privacy/sealed-values.js';
 import { EventCodec } from '../../src/event-log/codec.js';
-import { countsFrom, shownActor, type Envelope } from '../../src/event-log/envelope.js';
+import { effectiveTimeOf, shownActor, type Envelope } from '../../src/event-log/envelope.js';
 import type { NewEvent, RecordedEvent } from '../../src/event-log/event-log.js';
 import {
   CURRENT_VERSIONS,
@@ -56,7 +56,7 @@ test('an imported event counts from the time of its import, whatever the date of
     at: 2_000,
     imported,
   });
-  expect(event && countsFrom(event)).toBe(5_000);
+  expect(event && effectiveTimeOf(event)).toBe(5_000);
 });
 
 /** How often others had their turn while six events were opened that take so long each. */

@@ -34,7 +34,7 @@ it.each<[string, boolean, (log: EventLog) => Promise<unknown>]>([
   if (isKnown) await eventually(async () => (await log.check()) !== undefined);
   double.faults.set('hung');
   const { ms, error } = await timed(ask(log));
-  expect(error).toEqual(new EventLogUnavailable('EventStoreDB is away or does not answer'));
+  expect(error).toEqual(new EventLogUnavailable('EventStoreDB is unavailable or does not answer'));
   expect(ms).toBeLessThan(5_000);
   double.faults.clear('hung');
   await eventually(async () => (await ask(log)) !== undefined);

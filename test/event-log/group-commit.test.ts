@@ -1,6 +1,6 @@
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { GroupCommit } from '../../src/event-log/postgres/group-commit.js';
-import { takesNoWrites } from '../../src/postgres/database.js';
+import { rejectsWrites } from '../../src/postgres/database.js';
 
 const refusal = (code: string): Error => Object.assign(new Error('refused'), { code });
 
@@ -22,7 +22,7 @@ function commitsRefusedWith(...states: readonly string[]) {
         destroy: () => undefined,
       }),
     isTransient: () => true,
-    takesNothing: takesNoWrites,
+    takesNothing: rejectsWrites,
     appendTimeoutMs: 3_600_000,
     waitingAppendsMax: 10,
     batchAppendsMax: 10,

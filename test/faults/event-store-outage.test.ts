@@ -90,7 +90,7 @@ describe('one service, which started before its EventStoreDB did', () => {
     const { status, checks } = await health(service);
     expect({ status, log: checks['event-log'] }).toEqual({
       status: 503,
-      log: { ok: false, problem: 'EventStoreDB is away or does not answer' },
+      log: { ok: false, problem: 'EventStoreDB is unavailable or does not answer' },
     });
     expect((await fetch(`${service.origin}/health/live`)).status).toBe(200);
     const write = await service
@@ -159,7 +159,7 @@ describe('one service, which started before its EventStoreDB did', () => {
         log: {
           ok: false,
           problem: expect.stringMatching(
-            /^EventStoreDB is away or does not answer$|^no answer in time$/,
+            /^EventStoreDB is unavailable or does not answer$|^no answer in time$/,
           ) as unknown,
         },
       });

@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
 import { EVENT_DOWNLOADS, EventDownloads } from '../../src/console/event-downloads.js';
 import type { TenantPages } from '../../src/console/pages/tenant-pages.js';
-import { GivingWay } from '../../src/foundation/giving-way.js';
+import { BackgroundPacer } from '../../src/foundation/background-pacer.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
 
 /** Nothing is written as long as a test lasts. */
 const pages: Pick<TenantPages, 'recorded' | 'givingWay'> = {
   recorded: () => new Promise(() => undefined),
-  givingWay: (signal) => new GivingWay(undefined, signal),
+  givingWay: (signal) => new BackgroundPacer(undefined, signal),
 };
 const scope = { tenant: 'a', mode: 'live' } as const;
 

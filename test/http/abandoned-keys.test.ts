@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { PostgresAnswerRows } from '../../src/idempotency/answer-rows.js';
-import { KeptAnswers } from '../../src/idempotency/kept-answers.js';
+import { StoredAnswers } from '../../src/idempotency/stored-answers.js';
 import { purgeAnswers } from '../../src/idempotency/purge-answers.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
@@ -15,11 +15,11 @@ const REQUEST = {
 } as const;
 
 const presences: ProcessPresence[] = [];
-const process = async (sealingKey: Buffer): Promise<KeptAnswers> => {
+const process = async (sealingKey: Buffer): Promise<StoredAnswers> => {
   const presence = new ProcessPresence(pool);
   await presence.start();
   presences.push(presence);
-  return new KeptAnswers(
+  return new StoredAnswers(
     new PostgresAnswerRows(pool, presence),
     new FixedSealer(sealingKey),
     new InMemorySubjectKeys(),
@@ -63,7 +63,7 @@ const age = (key: string, days: number) =>
     'update ledger.idempotency_keys set created_at = created_at - make_interval(days => $2) where key = $1',
     [key, days],
   );
-const commandOf = async (requests: KeptAnswers, key: string): Promise<string> => {
+const commandOf = async (requests: StoredAnswers, key: string): Promise<string> => {
   const claimed = await requests.claim(keyed(key));
   if (!('commandId' in claimed)) throw new Error('it was answered before');
   return claimed.commandId;

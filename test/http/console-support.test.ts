@@ -68,7 +68,7 @@ test('a projection is rebuilt, compared, swapped in after a typed confirmation, 
   expect(generation(await get('sam', '/console/projections'))).toBe(before);
   const late = await post('sam', '/console/projections', seen);
   const refused = await ended('sam', late.location ?? '');
-  expect(refused.text).toContain('the generations of rewards are others by now');
+  expect(refused.text).toContain('the generations of rewards have changed');
   expect(generation(refused)).toBe(before);
 });
 

@@ -204,9 +204,9 @@ test('a value that is unique in a tenant rejects the row of another account', as
     { ...tank, accountId: 'a', userId: 'ann', id: 't1' },
   ];
   expect(kinds(await imported('rewards', rewards))).toEqual([
-    'BAD_REQUEST: The tank code is that of another reward',
+    'BAD_REQUEST: The tank code belongs to another reward',
     'imported',
-    'BAD_REQUEST: The tank code is that of another reward',
+    'BAD_REQUEST: The tank code belongs to another reward',
     'unchanged',
   ]);
 });

@@ -124,7 +124,7 @@ test('a kept digest stays valid after an erasure, and not after a changed byte',
     firstBroken: { position: document.position, reason: 'changed' },
   });
   expect(broken.err.trim().split('\n').at(-1)).toMatch(
-    /^the chain is broken at position [0-9a-f]{8}-\d+: what stands there \(event .+\) is not as it was sealed$/,
+    /^the chain is broken at position [0-9a-f]{8}-\d+: the event .+ differs from what was sealed$/,
   );
   expect(await verified()).toMatchObject({ ok: false });
 

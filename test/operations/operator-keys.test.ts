@@ -1,4 +1,4 @@
-import type { KeptAnswer, KeyedRequest } from '../../src/idempotency/idempotency-key.js';
+import type { StoredAnswer, KeyedRequest } from '../../src/idempotency/idempotency-key.js';
 import {
   adjustOnRecord,
   type AdjustmentRequest,
@@ -69,7 +69,7 @@ describe.each([
 });
 
 test('a request that was refused is refused again with the same code', async () => {
-  let kept: KeptAnswer | undefined;
+  let kept: StoredAnswer | undefined;
   const answers: KeyedBy['answers'] = {
     claim: () => Promise.resolve(kept ? { answer: kept } : { commandId: 'c', askedAt: 0 }),
     keep: (_, answer) => {

@@ -1,6 +1,6 @@
 import type { PageEvent } from '../../src/projecting/page.js';
 import { ReactionFlow, type FlowLimits } from '../../src/reacting/reaction-flow.js';
-import type { MetEvent } from '../../src/reacting/reading-events.js';
+import type { PolicyEvent } from '../../src/reacting/reading-events.js';
 
 /** A flow whose reactions are done when the test says so. */
 class Flow {
@@ -64,7 +64,7 @@ class Flow {
     return { recorded, type, position, eventId: position, decoded: undefined, undecodable };
   }
 
-  private async reactTo({ recorded: { position } }: MetEvent): Promise<void> {
+  private async reactTo({ recorded: { position } }: PolicyEvent): Promise<void> {
     this.begun.push(position);
     await new Promise<void>((resolve, reject) =>
       this.ends.set(position, (error) => (error ? reject(error) : resolve())),

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../src/domain/events.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
-import { repeatingJob, repeatJobs, type RepeatingParts } from '../../src/policies/repeat-jobs.js';
+import { repeatJobsJob, repeatJobs, type RepeatingParts } from '../../src/policies/repeat-jobs.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';
 import { anAccount, credit, partyOf, rewardGranted } from '../support/account-events.js';
 import { ledgerEventOf } from '../support/test-ledger.js';
@@ -94,6 +94,6 @@ it('jobs that were due in the thirty days before a loss are repeated, older ones
     ...readingOf([due('early', 31), due('late', 29)]),
     jobs: { add: ({ key }: { readonly key: string }) => Promise.resolve(void added.push(key)) },
   };
-  await repeatJobs(parts, Date.parse(repeatingJob().payload['since'] ?? ''));
+  await repeatJobs(parts, Date.parse(repeatJobsJob().payload['since'] ?? ''));
   expect(added).toEqual(['settle-reward/late/available']);
 });

@@ -8,7 +8,7 @@ import {
   retireOldKeys,
   rewrapSubjectKeys,
   rotateMasterKey,
-  settleRotation,
+  completeRotation,
 } from '../../src/privacy/key-rotation.js';
 import type { Keyring } from '../../src/privacy/keyring.js';
 import {
@@ -55,7 +55,7 @@ async function rotate(from: Buffer, to: Buffer): Promise<number> {
   const keyring = await openServiceKeys(pool, from);
   await rotateMasterKey(pool, from, to);
   const done = await rewrapSubjectKeys(pool, keyring);
-  expect(await settleRotation(pool, keyring)).toBe(true);
+  expect(await completeRotation(pool, keyring)).toBe(true);
   return done;
 }
 
@@ -168,13 +168,13 @@ test('the old key is needed until every process runs with the new one, and opens
   await recordMasterKeyOf(pool, old.id, masterKeyId(first));
   await rotateMasterKey(pool, first, second);
   // The process may be sealing with the key before at this moment.
-  expect(await settleRotation(pool, keyring)).toBe(false);
+  expect(await completeRotation(pool, keyring)).toBe(false);
   expect(await keyStatus(pool)).toMatchObject({
     rewrapped: false,
     waitsFor: 'keys of people to be encrypted anew',
   });
   await pool.query(`update vault.master_keys set added_at = added_at - interval '1 minute'`);
-  expect(await settleRotation(pool, keyring)).toBe(true);
+  expect(await completeRotation(pool, keyring)).toBe(true);
   await next.start();
   await recordMasterKeyOf(pool, next.id, masterKeyId(second));
   expect(await retireOldKeys(pool, masterKeyId(second))).toEqual([]);
@@ -224,7 +224,7 @@ test('a rotation is refused to the key in use, to one from before, by one that i
   await unchanged(() => rotateMasterKey(pool, second, third), /not finished/);
   await running.stop();
   const now = await openServiceKeys(pool, second);
-  await eventually(() => settleRotation(pool, now));
+  await eventually(() => completeRotation(pool, now));
   await eventually(async () => (await keyStatus(pool)).oldKeysCanGo);
   await rotateMasterKey(pool, second, third);
   await unchanged(() => rotateMasterKey(pool, third, first), /before/);

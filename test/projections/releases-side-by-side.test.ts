@@ -60,8 +60,8 @@ async function reach(position: string, ...runners: readonly FollowedProjections[
 const newer = withOtherTables();
 
 test('a release with other tables shows nothing before it has caught up, while the older one is read, and then only what is its own', async () => {
-  expect(await ensureOwnGenerations(pool, newer)).toEqual({ beside: ALL, renewed: [] });
-  expect(await ensureOwnGenerations(pool, newer)).toEqual({ beside: [], renewed: [] });
+  expect(await ensureOwnGenerations(pool, newer)).toEqual({ added: ALL, renewed: [] });
+  expect(await ensureOwnGenerations(pool, newer)).toEqual({ added: [], renewed: [] });
   const shown = new LiveGenerations(pool, newer);
   await expect(shown.liveGeneration('users')).rejects.toThrow(ReadModelsIncomplete);
   expect(shown.areShown).toBe(false);
@@ -141,7 +141,7 @@ describe('a scrub', () => {
     await dropUnfollowed(newer, 0);
     expect(await schemas()).toEqual(['rm_users_2']);
     expect(await ensureOwnGenerations(pool, accountProjectors)).toEqual({
-      beside: [],
+      added: [],
       renewed: ['users'],
     });
     expect(await statesOf('users')).toBe('1 retired, 2 beside, 3 live');

@@ -4,7 +4,7 @@ import { StoreAway } from '../../simulator/store-away.js';
 import { Owner, VirtualWorld } from '../../simulator/virtual-world.js';
 import { after, elapsed, enterWorld } from '../../src/foundation/world.js';
 import { pause } from '../../src/foundation/pause.js';
-import { KeptAnswers } from '../../src/idempotency/kept-answers.js';
+import { StoredAnswers } from '../../src/idempotency/stored-answers.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 
@@ -32,7 +32,7 @@ const later = <T>(work: () => T, ms: number): Promise<T> =>
 function twoProcesses(world: VirtualWorld) {
   const table = new SimulatedAnswerTable(() => world.now());
   let changes = 0;
-  const answersOf = (id: number): KeptAnswers => {
+  const answersOf = (id: number): StoredAnswers => {
     table.present.add(id);
     const line = {
       read: <T>(_: string, __: () => Error, question: () => T) => later(question, ANSWERED_MS),
@@ -44,7 +44,7 @@ function twoProcesses(world: VirtualWorld) {
       },
     };
     const rows = new SimulatedAnswerRows(table, line, id);
-    return new KeptAnswers(rows, new FixedSealer(Buffer.alloc(32, 1)), new InMemorySubjectKeys());
+    return new StoredAnswers(rows, new FixedSealer(Buffer.alloc(32, 1)), new InMemorySubjectKeys());
   };
   return { table, one: answersOf(1), other: answersOf(2), changesMade: () => changes };
 }

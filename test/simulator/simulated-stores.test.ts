@@ -316,7 +316,7 @@ it('rows of read models, with their checkpoint', async () => {
     rows: inOrder(await of(stores).load(new Map([['things', keys]]))),
     one: await of(stores).load(new Map([['things', keys.slice(0, 1)]])),
     of: await of(stores).find(
-      { table: 'things', where: { owner: ['ann'], tenant: ['acme'] }, along: ALONG },
+      { table: 'things', where: { owner: ['ann'], tenant: ['acme'] }, orderedBy: ALONG },
       2,
       after,
     ),

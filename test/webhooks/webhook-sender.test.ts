@@ -180,7 +180,7 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
   expect(await rows()).toEqual([{ held: false, later: true }]);
   expect(sender.worker.loop.status().lastError).toBeNull();
   await due([endpoint], [fine]);
-  sender.worker.loop.look();
+  sender.worker.loop.notify();
   await eventually(() => posts.length === 1);
 });
 
@@ -278,7 +278,7 @@ test('the status of the sender reports that bodies cannot be made, until one is'
   expect([sender.worker.loop.status().lastError, posts.length]).toEqual(['Error', 0]);
   keysAway = false;
   await due(endpoints.slice(1), [null]);
-  sender.worker.loop.look();
+  sender.worker.loop.notify();
   await eventually(() => posts.length === 2);
   await eventually(() => isWell() && sender.worker.loop.status().stillSeconds < 1);
 });

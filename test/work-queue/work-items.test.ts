@@ -133,7 +133,7 @@ test('a process works on an item once at a time, even if its claim has lapsed', 
   expect(await claimed({ process: 2 })).toEqual([]);
   // Another process ends it: this one claims the item again, and does not begin it.
   await store.releaseOrphans({ kind: 'k', process: 3, ids: [], missed: [] });
-  worker.loop.look();
+  worker.loop.notify();
   await eventually(
     async () =>
       (await pool.query('select from ledger.work_items where attempts = 2')).rowCount === 1,

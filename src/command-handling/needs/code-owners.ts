@@ -8,17 +8,14 @@ import type { Scope } from '../../domain/scope.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { Streams } from '../streams.js';
 
-/**
- * Finds the owner of a code in the log, never in a read model: through the code's reservation and
- * the account that holds it.
- */
+/** Finds the owner of a code in the log, by its reservation and account. */
 export class CodeOwners {
   constructor(
     private readonly streams: Streams,
     private readonly names: KeyedNames,
   ) {}
 
-  /** The owner of the code; null when it has none. */
+  /** Null: the code has no owner. */
   async find(
     scope: Scope,
     code: string,
@@ -45,7 +42,7 @@ export class CodeOwners {
     };
   }
 
-  /** When the code was reserved, in epoch milliseconds; 0: not reserved. */
+  /** Epoch milliseconds; 0: not reserved. */
   async reservedAt(scope: Scope, code: string): Promise<number> {
     const { state } = await this.streams.reservations.load(this.names.codeStream(scope, code));
     return state.status === 'held' ? state.since : 0;
@@ -62,7 +59,7 @@ export class CodeOwners {
     return { owner: null, referrer: null };
   }
 
-  /** The newest state of the party; null when the person was deleted. */
+  /** The newest state of the party; null: the person was deleted. */
   async referrer(scope: Scope, party: Party): Promise<Referrer | null> {
     const { state } = await this.streams.accounts.load(
       this.names.accountStream(scope, party.account),

@@ -1,5 +1,5 @@
 import { Map } from 'immutable';
-import { noteNamed, type NamedNumbers } from '../../domain/account/users/events-seen.js';
+import { addNumbers, type NamedNumbers } from '../../domain/account/users/events-seen.js';
 import type { NeededEarlierEvents } from '../../domain/need.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { EventCodec } from '../../event-log/codec.js';
@@ -31,7 +31,7 @@ export class EarlierEvents {
   ): Promise<NamedNumbers> {
     let numbers: NamedNumbers = Map();
     for await (const page of pages(this.log.readStream(stream))) {
-      // A person's name is part of the stored bytes: the events of others are not decrypted.
+      // The stored bytes contain the person's name: events of others are not decrypted.
       const received = page.filter(
         ({ type, data }) => type === 'UserEventReceived' && data.includes(person),
       );
@@ -42,7 +42,7 @@ export class EarlierEvents {
           event.repeated === undefined &&
           event.content.value
         )
-          numbers = noteNamed(numbers, event.content.value, conditions);
+          numbers = addNumbers(numbers, event.content.value, conditions);
     }
     return numbers;
   }

@@ -8,7 +8,7 @@ import {
   nameReward,
   place,
   type ImportedRowState,
-  type Naming,
+  type RewardNaming,
 } from '../../domain/imported-row/imported-row.decider.js';
 import type {
   NeededImportedReferrer,
@@ -25,7 +25,7 @@ import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
 import { lapse } from './lapse.js';
 
-/** Age from which a row that its account never recorded may be placed in another one. */
+/** From this age on, a row that its account never recorded may be placed in another one. */
 const UNRECORDED_MS = 120_000;
 
 /** Rows of an import with an id: their accounts, and the referrals that name rewards. */
@@ -64,8 +64,8 @@ export class ImportedRows {
     await this.handle(meta, ref, (state) => giveUp(state, account, this.clock()));
   }
 
-  /** Notes the side; answers with the reward if it was imported before. */
-  async name(meta: CommandMeta, ref: string, naming: Naming): Promise<PlacedReward | null> {
+  /** Records the side of the reward; returns the reward if it was imported before. */
+  async name(meta: CommandMeta, ref: string, naming: RewardNaming): Promise<PlacedReward | null> {
     const { placed } = await this.handle(meta, ref, (state) =>
       nameReward(state, naming, this.clock()),
     );
@@ -116,7 +116,7 @@ export class ImportedRows {
   private async sideOf(
     scope: Scope,
     ref: string,
-    { referralId, side }: Naming,
+    { referralId, side }: RewardNaming,
   ): Promise<RecordedSide | undefined> {
     const referred = accountOfId(referralId) ?? '';
     const { state } = await this.streams.accounts.load(this.names.accountStream(scope, referred));

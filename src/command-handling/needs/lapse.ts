@@ -1,22 +1,18 @@
 import {
   hasRecorded,
   lapseReservation,
-  type Reserved,
+  type ReservedValue,
 } from '../../domain/account/referral/lapse-reservation.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
 
-/**
- * True: the account has not recorded what was reserved for it, and the existing claims can no
- * longer record it.
- * @param stream of the account.
- */
+/** True: the account never recorded the reserved value, and its claims no longer can. */
 export async function lapse(
   { accounts }: Pick<Streams, 'accounts'>,
   stream: string,
   meta: CommandMeta,
-  lapsing: { readonly what: Reserved; readonly clock: () => number },
+  lapsing: { readonly what: ReservedValue; readonly clock: () => number },
 ): Promise<boolean> {
   const { what, clock } = lapsing;
   const { state } = await accounts.load(stream);

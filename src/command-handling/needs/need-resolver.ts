@@ -27,10 +27,9 @@ import type { CodeOwners } from './code-owners.js';
 import type { EarlierEvents } from './earlier-events.js';
 import type { ImportedRows } from './imported-rows.js';
 import type { NewSubjects } from './new-subjects.js';
-import type { KeepsCode, Reservations, Reserved } from './reservations.js';
+import type { KeepsCode, Reservations, ReservationClaim } from './reservations.js';
 import type { ReservedTankCode, TankCodes } from './tank-codes.js';
 
-/** The sources of each kind of need. */
 export interface NeedSources {
   readonly log: Pick<EventLog, 'epoch'>;
   readonly streams: Pick<Streams, 'accounts' | 'customers'>;
@@ -47,24 +46,22 @@ export interface NeedSources {
   readonly now: (scope: Scope) => Promise<number>;
 }
 
-/** A need that was fetched: the member of `Provided`, its key there, and its value. */
+/** A fetched need: the member of `Provided`, its key there, and its value. */
 type Fetched = {
   [K in keyof Provided]: readonly [member: K, key: string, value: Provided[K][string]];
 }[keyof Provided];
 
 /**
  * Fetches the needs of one command's decision.
- *
- * Lookups are read in the command's turn of its account's queue, anew for each try: read earlier,
- * they would be as old as the queue is long, and a referrer who was blocked meanwhile would earn.
- * They wait for no queue. Needs that change another stream are fetched between two tries, outside
- * the turn: inside it, two accounts that refer each other would deadlock, and finding a free code
- * may take many reads.
+ * Lookups are read in the command's turn, anew for each try: earlier ones would be as old as the
+ * queue is long, and a referrer blocked meanwhile would earn. Needs that change another stream are
+ * fetched between two tries, outside the turn: inside it, two accounts that refer each other would
+ * deadlock, and finding a free code may take many reads.
  */
 export class NeedResolver {
   private fetched = NOTHING_PROVIDED;
   private epoch: number;
-  private readonly reserved: Reserved[] = [];
+  private readonly reserved: ReservationClaim[] = [];
   private readonly tankCodes: ReservedTankCode[] = [];
   private readonly announced: NeededAnnouncement[] = [];
   private readonly placed = new Set<string>();
@@ -79,7 +76,7 @@ export class NeedResolver {
     this.epoch = sources.log.epoch;
   }
 
-  /** Decides with the needs that were fetched, and with lookups read for this try. */
+  /** Decides with the fetched needs and with lookups read for this try. */
   async decide<E>(decideWith: (provided: Provided) => Decision<E>): Promise<Decision<E>> {
     for (let { provided } = this; ;) {
       const decision = decideWith(provided);
@@ -92,7 +89,7 @@ export class NeedResolver {
     }
   }
 
-  /** Empty after the log lost its end: the needs may rest on lost events. */
+  /** Empty after the log lost its end: the needs may include lost events. */
   private get provided(): Provided {
     const { epoch } = this.sources.log;
     if (epoch !== this.epoch) this.fetched = NOTHING_PROVIDED;
@@ -113,11 +110,7 @@ export class NeedResolver {
     }
   }
 
-  /**
-   * Releases what the command reserved and did not use. After a crash or an outage the reservations
-   * expire instead.
-   * @param events of the outcome.
-   */
+  /** Releases what these events do not record. After a crash reservations expire instead. */
   async settle(events: readonly AccountEvent[]): Promise<void> {
     await Promise.allSettled([
       this.sources.tankCodes.settle(this.meta, this.tankCodes, events),

@@ -6,10 +6,7 @@ import { deterministicId } from '../deterministic-id.js';
 export class NewSubjects {
   constructor(private readonly keys: Pick<SubjectKeys, 'loadOrCreate'>) {}
 
-  /**
-   * The first name of the cause, starting at number `from`, whose key is not destroyed: a log that
-   * lost its end may have lost the erasure too.
-   */
+  /** The first name with a key from number `from` on: a lost end of the log may hide erasures. */
   async firstWithKey(cause: string, from: number): Promise<ProvidedSubject> {
     for (let place = from; ; place++) {
       const subject = deterministicId(cause, place);

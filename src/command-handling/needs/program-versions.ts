@@ -3,10 +3,7 @@ import type { EventCodec } from '../../event-log/codec.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 
-/**
- * Earlier versions of programs. They are rarely needed, and pools of codes make them large: they
- * are read from the tenant's stream.
- */
+/** Earlier versions of programs, read on demand: pools of codes make them large. */
 export class ProgramVersions {
   constructor(
     private readonly log: Pick<EventLog, 'readStream'>,

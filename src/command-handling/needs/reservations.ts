@@ -9,23 +9,22 @@ import {
 } from '../../domain/reservation/reservation.decider.js';
 import type { AccountRef } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
-import { anyBelow, newId, timeNow } from '../../foundation/world.js';
+import { randomBelow, newId, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
 import { lapse } from './lapse.js';
 
-/** Age from which a reservation without a record in its account may be taken over. */
+/** From this age on, a reservation without a record in its account may be taken over. */
 const UNRECORDED_MS = 120_000;
 const CODE_LENGTH_MAX = 15;
 const CANDIDATES_MAX = 60;
 
-/** A reservation to make. */
 interface ReservationRequest {
   readonly stream: string;
   readonly kind: ReservationKind;
   readonly key: string;
-  /** Whose key seals the value. */
+  /** Names the key that seals the value. */
   readonly subject: SubjectId;
   readonly holder: Holder;
   readonly programId: string | null;
@@ -35,28 +34,27 @@ interface ReservationRequest {
 export type KeepsCode = (code: string) => boolean;
 
 /** A command's claim on a reservation. */
-export interface Reserved {
+export interface ReservationClaim {
   readonly stream: string;
   readonly claim: string;
 }
 
-/**
- * Reserves codes and payment provider ids, which have one holder each, before the account records
- * them.
- */
+/** Reserves codes and payment provider ids before their account records them. */
 export class Reservations {
   constructor(
     private readonly streams: Streams,
     private readonly names: KeyedNames,
   ) {}
 
-  /** `code` is null when a payment provider id was reserved. */
+  /** `code` is null for a payment provider id. */
   async reserve(
     meta: CommandMeta,
     account: AccountRef,
     what: NeededReservation['what'],
     keepsCode: KeepsCode = () => false,
-  ): Promise<(Reserved & { readonly code: string | null }) | { readonly refused: Refusal }> {
+  ): Promise<
+    (ReservationClaim & { readonly code: string | null }) | { readonly refused: Refusal }
+  > {
     switch (what.kind) {
       case 'code': {
         const reserved = await this.claim(meta, this.codeReservation(meta, account, what));
@@ -82,16 +80,13 @@ export class Reservations {
     }
   }
 
-  /**
-   * A free code made from the first 15 letters and digits of the name; digits follow while it is
-   * taken; random without a name.
-   */
+  /** A free code from 15 characters of the name, with digits if taken; random without a name. */
   private async generate(
     meta: CommandMeta,
     account: AccountRef,
     { name, person, programId }: Extract<NeededReservation['what'], { kind: 'generated-code' }>,
     keepsCode: KeepsCode,
-  ): Promise<Reserved & { readonly code: string }> {
+  ): Promise<ReservationClaim & { readonly code: string }> {
     const base = name
       .replace(/[^0-9A-Za-z]/g, '')
       .slice(0, CODE_LENGTH_MAX)
@@ -107,7 +102,11 @@ export class Reservations {
   }
 
   /** Releases one claim. Claims of other commands of the same holder stay. */
-  async release(meta: CommandMeta, { stream, claim }: Reserved, now: number): Promise<void> {
+  async release(
+    meta: CommandMeta,
+    { stream, claim }: ReservationClaim,
+    now: number,
+  ): Promise<void> {
     await this.streams.reservations.handle(stream, asNewCommand(meta), (state) =>
       decide(state, { type: 'Release', claim, now }),
     );
@@ -130,7 +129,7 @@ export class Reservations {
   private async claim(
     meta: CommandMeta,
     request: ReservationRequest,
-  ): Promise<Reserved | { readonly refused: Refusal }> {
+  ): Promise<ReservationClaim | { readonly refused: Refusal }> {
     const { stream, kind, holder, programId } = request;
     const key = personal(request.subject, request.key);
     const claim = newId();
@@ -139,8 +138,8 @@ export class Reservations {
       asNewCommand(meta),
       async (state) => {
         const now = timeNow();
-        // Lapsed again on every try: a reservation made by the holder after the lapse then
-        // conflicts with the append of this try.
+        // Lapsed again on every try: a reservation that the holder made after the lapse conflicts
+        // with this append.
         const takeOver =
           state.status === 'held' &&
           (await this.isOld(meta, state, request, now)) &&
@@ -160,10 +159,7 @@ export class Reservations {
     return outcome.kind === 'refused' ? { refused: outcome.refused } : { stream, claim };
   }
 
-  /**
-   * Whether the command that reserved it has had its time. The customer of a deleted account is
-   * free immediately, also when the account was made again since.
-   */
+  /** The reserving command has ended. A deleted account's customer is free immediately. */
   private async isOld(
     { scope }: CommandMeta,
     { holder, since }: Extract<ReservationState, { status: 'held' }>,
@@ -193,14 +189,13 @@ export class Reservations {
 function candidate(base: string, step: number): string {
   if (base === '') return randomCode(10);
   if (step === 0) return base;
-  // Small numbers first, since they read best; then wider ones, so that the thousandth Ann does not
-  // need a thousand tries.
+  // Small numbers read best and come first; wider ones spare the thousandth Ann a thousand tries.
   const digits = String(
-    step <= 3 ? step + 1 : anyBelow(10 ** Math.min(2 + Math.floor(step / 6), 8)),
+    step <= 3 ? step + 1 : randomBelow(10 ** Math.min(2 + Math.floor(step / 6), 8)),
   );
   return base.slice(0, CODE_LENGTH_MAX - digits.length) + digits;
 }
 
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const randomCode = (length: number): string =>
-  Array.from({ length }, () => LETTERS[anyBelow(LETTERS.length)]).join('');
+  Array.from({ length }, () => LETTERS[randomBelow(LETTERS.length)]).join('');

@@ -8,7 +8,7 @@ import {
 } from '../../domain/fuel-tank/tank-codes.decider.js';
 import type { NeededTankCode } from '../../domain/need.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
-import { tankCodesOf, tankCodesOfToday } from '../../domain/tenant/program-document.js';
+import { tankCodesOf, currentTankCodes } from '../../domain/tenant/program-document.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -18,7 +18,7 @@ import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { lapse } from './lapse.js';
 import type { ProgramVersions } from './program-versions.js';
 
-/** Age from which a reservation without a record in its account may lapse. */
+/** From this age on, a reservation without a record in its account may lapse. */
 const UNRECORDED_MS = 120_000;
 
 /** A code under one command's claim, not yet recorded by its account. */
@@ -28,10 +28,7 @@ export interface ReservedTankCode {
   readonly claim: string;
 }
 
-/**
- * Codes of fuel tanks, each handed out once: reserved, recorded by the account, then removed from
- * the pool for good.
- */
+/** Tank codes: reserved, recorded by the account, then removed from the pool permanently. */
 export class TankCodes {
   constructor(
     private readonly streams: Pick<Streams, 'tankCodes' | 'accounts'>,
@@ -41,10 +38,7 @@ export class TankCodes {
     private readonly clock: () => number = timeNow,
   ) {}
 
-  /**
-   * The code for a reward: the same one on every call, each time with another claim. Undefined: the
-   * pool is empty.
-   */
+  /** The reward's code, with a new claim at each call. Undefined: the pool is empty. */
   async reserve(
     meta: CommandMeta,
     account: AccountRef,
@@ -53,18 +47,15 @@ export class TankCodes {
     const codes = need.given === undefined ? await this.codesOf(meta.scope, need) : [need.given];
     const holder = { account, rewardId: need.rewardId };
     const claim = newId();
-    if (need.given !== undefined) await this.freeAnother(meta, holder, need.given);
+    if (need.given !== undefined) await this.releaseOther(meta, holder, need.given);
     const state = await this.take(meta, codes, holder, claim);
     const code =
       state.codeOfReward.get(need.rewardId) ??
-      (await this.takeFreed(meta, state, codes, { holder, claim }));
+      (await this.reserveFreed(meta, state, codes, { holder, claim }));
     return code === undefined ? undefined : { code, holder, claim };
   }
 
-  /**
-   * After the command: hands out the recorded codes and ends the other claims. If a crash prevents
-   * it, the next command that finds the pool empty does it.
-   */
+  /** Hands out recorded codes and ends other claims; after a crash a later command does. */
   async settle(
     meta: CommandMeta,
     reserved: readonly ReservedTankCode[],
@@ -91,7 +82,7 @@ export class TankCodes {
   ): Promise<readonly string[]> {
     const tenant = await this.tenants.find(alias);
     if (!tenant) return [];
-    const today = tankCodesOfToday(tenant, need);
+    const today = currentTankCodes(tenant, need);
     if (today) return today;
     const then = await this.versions.find(alias, need.programId, need.programVersion);
     return then ? tankCodesOf(then, need.rule) : [];
@@ -110,7 +101,7 @@ export class TankCodes {
   }
 
   /** A killed import may have left another code to the reward of a row that was corrected since. */
-  private async freeAnother(
+  private async releaseOther(
     meta: CommandMeta,
     holder: TankCodeHolder,
     given: string,
@@ -121,7 +112,7 @@ export class TankCodes {
   }
 
   /** Settles abandoned reservations until a code is free, and takes it. */
-  private async takeFreed(
+  private async reserveFreed(
     meta: CommandMeta,
     { reserved }: TankCodesState,
     codes: readonly string[],
@@ -149,8 +140,7 @@ export class TankCodes {
       const left = reserved.get(code);
       if (left?.holder.rewardId !== holder.rewardId || left.since >= now - UNRECORDED_MS)
         return undefined;
-      // Lapsed again on every try: a claim made after the lapse then conflicts with the append of
-      // this try.
+      // Lapsed again on every try: a claim made after the lapse conflicts with this append.
       return (await this.lapse(meta, holder, code))
         ? { type: 'ReleaseTankCode', code, holder, claim: null, now }
         : { type: 'HandOutTankCode', code, holder, now };

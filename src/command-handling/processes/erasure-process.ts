@@ -1,5 +1,5 @@
 import { completeErasure, repeatErasure } from '../../domain/account/erasure/erasure.js';
-import type { Erased } from '../../domain/account/account.events.js';
+import type { ErasedSubjects } from '../../domain/account/account.events.js';
 import { release } from '../../domain/customer/customer.decider.js';
 import type { SubjectId } from '../../domain/personal.js';
 import type { AccountRef, LedgerMode, Scope } from '../../domain/scope.js';
@@ -14,19 +14,16 @@ import type { Streams } from '../streams.js';
 
 export type ErasureCause = Omit<CommandMeta, 'scope' | 'commandId'>;
 
-/** Notifies every process, this one included, which people's values to evict. */
+/** Notifies every process, this one included, to evict these people's values. */
 export type AnnounceErasure = (subjects: readonly SubjectId[]) => Promise<void>;
 
-/**
- * Takes away the prepared files that hold one of these people, and what operators' runs may say of
- * them.
- */
+/** Removes prepared files with these people, and their data in operators' runs. */
 export type ForgetInFiles = (scope: Scope, persons: readonly SubjectId[]) => Promise<void>;
 
 /**
- * Completes a recorded erasure: destroys the keys, notifies every process, takes away the files of
- * exports that hold these people, and records the completion. The request starts it; after a crash
- * a job resumes it. Every step is idempotent, and the completion is recorded last.
+ * Completes a recorded erasure: destroys the keys, notifies every process, removes export files
+ * with these people, and records the completion last. The request starts it; after a crash a job
+ * resumes it. Every step is idempotent.
  */
 export class ErasureProcess {
   constructor(
@@ -54,7 +51,7 @@ export class ErasureProcess {
     };
     const stream = this.names.accountStream(scope, accountRef);
     const { state: before } = await this.streams.accounts.load(stream);
-    // A later account gets nothing of what this one received; a newer one under the id keeps it.
+    // A later account gets no facts of this one; a newer account under the id keeps its own.
     if (before.status === 'open' && before.account === erased.account && customerStream) {
       const { account } = before;
       await this.streams.customers.handle(customerStream, asNewCommand(meta), (customer) =>
@@ -67,10 +64,7 @@ export class ErasureProcess {
     await this.drive(scope, accountRef, erasureId, cause);
   }
 
-  /**
-   * @returns the position of the completion; null when it was recorded before, or without a
-   * request.
-   */
+  /** @returns the position of the completion; null: recorded before, or never requested. */
   async drive(
     scope: Scope,
     account: AccountRef,
@@ -99,15 +93,18 @@ export class ErasureProcess {
 }
 
 /** A recorded erasure, to be repeated on another copy of the log. No personal data. */
-export interface ListedErasure extends Erased {
+export interface ListedErasure extends ErasedSubjects {
   readonly tenant: string;
   readonly mode: LedgerMode;
   readonly accountRef: AccountRef;
   readonly suppressed: readonly string[];
 }
 
-/** Whose keys an erasure destroys. */
-export const subjectsOf = ({ persons, account, customer }: Erased): readonly SubjectId[] => [
+export const subjectsOf = ({
+  persons,
+  account,
+  customer,
+}: ErasedSubjects): readonly SubjectId[] => [
   ...persons,
   ...(account === null ? [] : [account]),
   ...(customer === undefined ? [] : [customer]),

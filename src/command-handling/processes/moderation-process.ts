@@ -22,11 +22,11 @@ import type { Refusal } from '../../domain/refusal.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { LogWentBack, type Position } from '../../event-log/event-log.js';
-import { inTime } from '../../foundation/in-time.js';
-import { Turns } from '../../foundation/turns.js';
+import { withTimeout } from '../../foundation/timeout.js';
+import { KeyedQueue } from '../../foundation/keyed-queue.js';
 import { elapsed, newId } from '../../foundation/world.js';
 import { accountOfId, idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
-import type { AccountOutcome, AskedModeration } from '../commands.js';
+import type { AccountOutcome, ModerationDecision } from '../commands.js';
 import { deterministicId } from '../deterministic-id.js';
 import type { Outcome } from '../outcome.js';
 import { NeedResolver, type NeedSources } from '../needs/need-resolver.js';
@@ -50,18 +50,18 @@ interface Part {
 export interface ModerationResult {
   /** Empty: applied to all. Otherwise the reasons of the refusal; nothing changed. */
   readonly reasons: readonly string[];
-  /** Of the newest event of the moderation's stream; all of its steps are recorded before it. */
+  /** Of the newest event of the moderation's stream, after all of its steps. */
   readonly position: Position | null;
 }
 
 /** The requested status of each side of a referral; undefined: unchanged. */
-export type SidesAsked = Pick<ModerationItem, 'referred' | 'referrer' | 'seen'> &
-  Pick<AskedModeration, 'reason'>;
+export type RequestedSideChanges = Pick<ModerationItem, 'referred' | 'referrer' | 'seen'> &
+  Pick<ModerationDecision, 'reason'>;
 
 /** By referral id. */
-export type RequestedSides = ReadonlyMap<string, SidesAsked>;
+export type RequestedSides = ReadonlyMap<string, RequestedSideChanges>;
 
-/** Where a request is or will be recorded, and what that stream holds. */
+/** The stream of a request and its contents. */
 export interface RequestLocation {
   readonly moderationId: string;
   readonly holds: 'nothing' | 'this-request' | 'another-request';
@@ -70,34 +70,34 @@ export interface RequestLocation {
 export type HeldOutcome = Extract<Outcome<never, never>, { readonly kind: 'held' }>;
 
 /** Two moderations wait for each other: this one yields. */
-class WaitsInCircle extends TooBusy {
+class CircularWait extends TooBusy {
   constructor() {
     super('two moderations wait for each other');
   }
 }
 
-/** One pass over a moderation, on what one log says. */
+/** One pass over a moderation, on one epoch of the log. */
 interface Run {
   readonly meta: CommandMeta;
   readonly moderationId: string;
   readonly now: number;
-  /** Called before each decision: its append then shows that no loss lies between. */
+  /** Called before each decision: its append then proves that no loss lies between. */
   readonly sameLog: () => void;
 }
 
-/** `absent`: the moderation is not recorded: not yet, or the log lost it. */
+/** `absent`: the moderation is not recorded yet, or the log lost it. */
 export type RunOutcome = ModerationResult | 'absent';
 
 /**
  * Completes a recorded moderation. The request starts it; a command that meets the hold, or a job
- * after a crash, resumes it. Accounts are prepared in one fixed order, so that two moderations that
- * share accounts rarely wait for each other; the one that would close the circle gives way.
+ * after a crash, resumes it. A fixed order of accounts keeps moderations from waiting for each
+ * other in most cases; otherwise the one that would close the circle yields.
  */
 export class ModerationProcess {
-  /** The runs in progress, by moderation: a command that meets the hold waits for the one there. */
+  /** Running moderations: a command that meets a hold waits for the run. */
   private readonly running = new Map<string, Promise<RunOutcome>>();
-  /** Commands that met a hold: at each account one after the other, in order of arrival. */
-  private readonly turns = new Turns();
+  /** Commands that met a hold run one at a time per account, in order of arrival. */
+  private readonly queues = new KeyedQueue();
   /** The moderation that a run waits for. */
   private readonly awaited = new Map<string, string>();
 
@@ -107,10 +107,7 @@ export class ModerationProcess {
     private readonly sources: NeedSources,
   ) {}
 
-  /**
-   * A moderation has a stream of its own, named after the idempotency key. When the effect of a key
-   * has expired, the next request with that key is another moderation, in the key's next stream.
-   */
+  /** By idempotency key; once its effect has expired, the key's next stream. */
   async locate(meta: CommandMeta): Promise<RequestLocation> {
     // Its id is new.
     if (meta.idempotency === null)
@@ -128,7 +125,7 @@ export class ModerationProcess {
     }
   }
 
-  /** @param moderationId from `place`. */
+  /** @param moderationId from `locate`. */
   async request(
     meta: CommandMeta,
     moderationId: string,
@@ -154,8 +151,8 @@ export class ModerationProcess {
   }
 
   /**
-   * Completes the moderation. One run at a time per process: all commands behind a held account
-   * share it, and its failure.
+   * Completes the moderation, with one run at a time per process: all commands that wait for it
+   * share its result.
    * @throws {EventLogUnavailable} {TooBusy}
    */
   async drive(
@@ -165,15 +162,15 @@ export class ModerationProcess {
   ): Promise<RunOutcome> {
     const key = keyOf(scope, moderationId);
     const shared = await this.running.get(key);
-    // A run that started before the request was recorded found nothing to do.
+    // A run from before the recording of the request had nothing to do.
     if (shared !== undefined && shared !== 'absent') return shared;
     const meta: CommandMeta = { ...cause, scope, commandId: moderationId, idempotency: null };
     return this.running.get(key) ?? this.start(key, meta, moderationId);
   }
 
   /**
-   * Completes each moderation that holds what a command of an account touches, and tries the
-   * command again, until nothing holds it. The first hold may be over by the command's turn.
+   * Completes each moderation that holds the command's account, and retries the command until none
+   * does. The first hold may have ended before the command's turn.
    * @throws {TooBusy} after 20 s. {EventLogUnavailable}
    */
   afterHolds(
@@ -182,7 +179,7 @@ export class ModerationProcess {
     tryAgain: () => Promise<AccountOutcome | HeldOutcome>,
   ): Promise<AccountOutcome> {
     const until = elapsed() + WAIT_MS_MAX;
-    return this.turns.take(stream, async () => {
+    return this.queues.run(stream, async () => {
       for (;;) {
         const outcome = await tryAgain();
         if (outcome.kind !== 'held') return outcome;
@@ -194,7 +191,7 @@ export class ModerationProcess {
   private async completed(meta: CommandMeta, heldBy: string, until: number): Promise<void> {
     const left = Math.max(0, until - elapsed());
     const tooLong = (): Error => new TooBusy('the moderations of an account last too long');
-    await inTime(this.drive(meta.scope, heldBy, meta), left, tooLong);
+    await withTimeout(this.drive(meta.scope, heldBy, meta), left, tooLong);
   }
 
   private start(key: string, meta: CommandMeta, moderationId: string): Promise<RunOutcome> {
@@ -203,7 +200,7 @@ export class ModerationProcess {
     return drive;
   }
 
-  /** A run that the log went back under begins again: what it saw in one stream may be lost. */
+  /** Repeats a run during which the log went back: its reads may be of lost events. */
   private async complete(meta: CommandMeta, moderationId: string): Promise<RunOutcome> {
     for (;;) {
       try {
@@ -236,8 +233,8 @@ export class ModerationProcess {
       sameLog();
     }
     if (state.status === 'agreed') {
-      // Referrers first: when a referral becomes APPROVED, a policy grants the referrer's reward,
-      // and must find the referrer's side approved.
+      // Referrers first: when a referral becomes APPROVED, the policy that grants the referrer's
+      // reward must find that side approved.
       for (const part of parts) if (part.side === 'referrer') await this.apply(run, part);
       for (const part of parts) if (part.side === 'referred') await this.apply(run, part);
       const completed = await this.stepOf(run, { type: 'CompleteModeration', moderationId, now });
@@ -250,7 +247,7 @@ export class ModerationProcess {
     return { reasons: state.status === 'absent' ? [] : state.reasons, position };
   }
 
-  /** Returns what throws once the log has gone back. */
+  /** Returns a function that throws once the log has gone back. */
   private guardOfEpoch(): () => void {
     const { log } = this.sources;
     const { epoch } = log;
@@ -266,7 +263,7 @@ export class ModerationProcess {
       try {
         for (const reason of await this.prepareSide(run, part)) reasons.add(reason);
       } catch (error) {
-        if (!(error instanceof WaitsInCircle)) throw error;
+        if (!(error instanceof CircularWait)) throw error;
         for (const { referralId } of part.changes) reasons.add(`${referralId}: ${UNDER_WAY}`);
       }
     }
@@ -348,7 +345,7 @@ export class ModerationProcess {
       });
       if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
       else if (outcome.kind === 'held') {
-        await this.awaitOther(meta, moderationId, outcome.heldBy, until);
+        await this.waitForOther(meta, moderationId, outcome.heldBy, until);
         goesFirst = true;
       } else {
         await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);
@@ -360,9 +357,9 @@ export class ModerationProcess {
   /**
    * An account that was absent or refused when it was prepared is not held, and another moderation
    * can hold it before the run is repeated: then the two hold each other's accounts.
-   * @throws {WaitsInCircle} {TooBusy}
+   * @throws {CircularWait} {TooBusy}
    */
-  private async awaitOther(
+  private async waitForOther(
     meta: CommandMeta,
     moderationId: string,
     heldBy: string,
@@ -371,7 +368,7 @@ export class ModerationProcess {
     const own = keyOf(meta.scope, moderationId);
     const other = keyOf(meta.scope, heldBy);
     for (let next: string | undefined = other; next !== undefined; next = this.awaited.get(next))
-      if (next === own) throw new WaitsInCircle();
+      if (next === own) throw new CircularWait();
     this.awaited.set(own, other);
     try {
       await this.completed(meta, heldBy, until);
@@ -394,7 +391,7 @@ export class ModerationProcess {
     });
   }
 
-  /** Of a run: it rests on what the run did to the accounts. */
+  /** A step that depends on what the run did to the accounts. */
   private stepOf({ meta, moderationId, sameLog }: Run, command: ModerationCommand) {
     return this.step(stepWithoutKey(meta, command.type), moderationId, command, sameLog);
   }
@@ -416,9 +413,8 @@ function decideStep(
 }
 
 /**
- * An account remembers preparing and applying like requests with a key, so a late process cannot
- * prepare again what was applied and overwrite a newer moderation. Releasing must work each time
- * there is a hold.
+ * An account remembers preparing and applying like keyed requests, so that a late process cannot
+ * prepare again and overwrite a newer moderation. Releasing must work for each hold.
  */
 function stepMeta(meta: CommandMeta, account: AccountRef, command: AccountStep): CommandMeta {
   if (command.type === 'ReleaseModeration') return { ...meta, commandId: newId() };
@@ -429,7 +425,7 @@ function stepMeta(meta: CommandMeta, account: AccountRef, command: AccountStep):
   return { ...meta, commandId, idempotency: { key: commandId, fingerprint: command.type } };
 }
 
-/** Carries the request's key and fingerprint, so that the stream recognises the request. */
+/** With the request's key and fingerprint, by which the stream recognises the request. */
 const requestMeta = (meta: CommandMeta): CommandMeta => ({
   ...meta,
   commandId: deterministicId(meta.commandId, 'RequestModeration'),
@@ -457,10 +453,7 @@ export function moderationIdOf(
 const keyOf = ({ tenant, mode }: Scope, moderationId: string): string =>
   `${tenant}/${mode}/${moderationId}`;
 
-/**
- * The work of each account, in the same order for all moderations. The referrer's account is
- * included only when its side changes.
- */
+/** The work per account, in one order for all moderations. */
 function partsOf(items: readonly ModerationItem[]): Part[] {
   const parts = new Map<
     string,

@@ -30,7 +30,7 @@ import {
   swap,
 } from '../../operations/projections/projection.operations.js';
 import type { Operation } from '../../operations/registry/operation.js';
-import type { SeenGenerations } from '../../projecting/generations/switch-generations.js';
+import type { ObservedGenerations } from '../../projecting/generations/switch-generations.js';
 import type { Form } from '../sessions/form.js';
 import {
   ConsoleCall,
@@ -319,7 +319,7 @@ function partOf({ tenant, mode, account }: Asked) {
 }
 
 /** The generations that the page showed; undefined: the form was not that of the page. */
-function seenIn(form: Form, projection: string): SeenGenerations | undefined {
+function seenIn(form: Form, projection: string): ObservedGenerations | undefined {
   const [, live, ready, previous] =
     /^(\d+)\/(\d*)\/(\d*)$/.exec(form.text(`seen:${projection}`)) ?? [];
   return live === undefined

@@ -4,7 +4,7 @@ import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { StaffMeta } from '../../operations/audit.js';
 import { auditedOn, type Done } from '../../operations/audited.js';
-import type { GivingWay } from '../../foundation/giving-way.js';
+import type { BackgroundPacer } from '../../foundation/background-pacer.js';
 import { timeNow } from '../../foundation/world.js';
 import { ApiError, unavailable } from '../../http/edge/api-error.js';
 import type { OperationsCore } from '../../http/operations/operations-core.js';
@@ -218,7 +218,7 @@ export class TenantPages {
   }
 
   /** For long work of a request: other requests come first. */
-  givingWay(signal: AbortSignal): GivingWay {
+  givingWay(signal: AbortSignal): BackgroundPacer {
     return this.calls.runs.givingWay(signal);
   }
 

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { breakInWords, type ChainBreak } from '../../chain/chain-break.js';
+import { describeBreak, type ChainBreak } from '../../chain/chain-break.js';
 import { asDigestDocument, type DigestDocument } from '../../chain/digest-document.js';
 import { digest, verify } from '../../operations/ledger/ledger-check.operations.js';
 import { select } from '../../operations/ledger/ledger-selection.js';
@@ -116,7 +116,7 @@ export class ConsoleVerifyController {
   }
 
   private async shownBreak(broken: ChainBreak) {
-    const sentence = breakInWords(broken);
+    const sentence = describeBreak(broken);
     return {
       ...broken,
       sentence: `${capital(sentence)}.`,

@@ -3,7 +3,7 @@ import { isAlias } from '../../tenants/tenant-directory.js';
 import type { Core } from '../../stores/core.js';
 import { MODES, type Scope, type ScopeOfMode } from '../../domain/scope.js';
 import { ledgerOf } from '../../domain/tenant/test-clock.js';
-import { inTime } from '../../foundation/in-time.js';
+import { withTimeout } from '../../foundation/timeout.js';
 import type { Logger } from '../../foundation/logger.js';
 import { recordOperation } from '../../operations/audit.js';
 import { testClockOf } from '../../operations/tenants/test-clock.js';
@@ -50,7 +50,7 @@ export class RefusedVisits {
     const { method } = request;
     const visit = { page: routeOf(request), method };
     try {
-      await inTime(this.recordOf(request, name, visit), RECORD_WAIT_MS);
+      await withTimeout(this.recordOf(request, name, visit), RECORD_WAIT_MS);
     } catch {
       this.warn(name, visit);
     }

@@ -1,4 +1,4 @@
-import { hasUnreleased, pictureOf, type CustomerState } from '../customer/customer.state.js';
+import { hasUnreleased, customerSummary, type CustomerState } from '../customer/customer.state.js';
 import type { Decision } from '../decision.js';
 import type { InNeed } from '../need.js';
 import { ownMember } from '../own-member.js';
@@ -6,7 +6,7 @@ import type { SubjectId } from '../personal.js';
 import { REFERRER_RULE } from '../program.js';
 import { programOf } from '../tenant/program-document.js';
 import type { AccountEvent } from './account.events.js';
-import { linkOf } from './account-shapes.js';
+import { customerLinkOf } from './account-shapes.js';
 import type { AccountState } from './account.state.js';
 import {
   forgetAccount,
@@ -71,17 +71,13 @@ import {
 } from './rewards/rewards.js';
 import { takeBackReward, type TakeBackReward } from './rewards/take-back-reward.js';
 import { syncAccount, type SyncAccount } from './sync-account.js';
-import { unsubscribeFromMails, type UnsubscribeFromMails } from './users/mail-wishes.js';
+import { unsubscribeFromMails, type UnsubscribeFromMails } from './users/unsubscribe-from-mails.js';
 
-/**
- * Every command of an account, before any look-up: the decision takes the time, ids and facts of
- * other streams from its circumstances. Codes are as sent, in order of precedence.
- */
+/** Time, ids and facts of other streams come from `Circumstances`. Codes by precedence. */
 export type AccountCommand =
   | (Omit<SyncAccount, 'newAccount' | 'context'> & { readonly codes: readonly string[] })
   | UpsertUserRequest
   | CheckUserFieldsRequest
-  /** Brings the account to what the provider says of its customer. */
   | { readonly type: 'ApplyCustomer' }
   | (Omit<ApplyCode, 'context'> & { readonly code: string })
   | (Omit<ApplyDiscount, 'context'> & { readonly code: string })
@@ -109,14 +105,13 @@ export type AccountCommand =
   | ImportReward
   | LinkImportedReward;
 
-/** `doNotTrack`: the person is never registered again. */
+/** `doNotTrack`: the user id is suppressed. */
 interface Forgetting {
   readonly doNotTrack: boolean;
 }
 
 type Of<Type extends AccountCommand['type']> = Extract<AccountCommand, { type: Type }>;
 
-/** Decides a command, or returns the needs of the decision. */
 // eslint-disable-next-line max-lines-per-function -- a case for each command
 export function decide(
   state: AccountState,
@@ -226,7 +221,7 @@ function decideCustomer(state: AccountState, given: Circumstances): Decision<Acc
   if ('needs' in customer) return customer;
   const context = referralContext(state, [], given);
   if ('needs' in context) return context;
-  const picture = pictureOf(customer, linkOf(state));
+  const picture = customerSummary(customer, customerLinkOf(state));
   return applyCustomer(state, { type: 'ApplyCustomer', picture, context });
 }
 
@@ -238,7 +233,7 @@ function decidePush(
   if (state.status === 'absent' || state.paymentProviderId === null) return { events: [] };
   const customer = customerWith(state.paymentProviderId, given);
   if ('needs' in customer) return customer;
-  const { firstPaid } = pictureOf(customer, linkOf(state));
+  const { firstPaid } = customerSummary(customer, customerLinkOf(state));
   return startRewardPush(state, { ...command, firstPaid, now: given.now });
 }
 
@@ -297,9 +292,8 @@ const customerWith = (id: string, { provided }: Circumstances): CustomerState | 
   ownMember(provided.customers, id) ?? { needs: [{ kind: 'customer', id }] };
 
 /**
- * The key of the ids of the account's customer; null: no ids are stored, or what is stored waits
- * for the next account. What the account has received is released first: without a subscription it
- * has received nothing.
+ * Subject of the customer's ids; null: none are stored, or they are a later account's. The customer
+ * is released first, unless the account has no subscription and thus received nothing.
  */
 function customerOf(state: AccountState, given: Circumstances): SubjectId | null | InNeed {
   if (state.status === 'absent' || state.paymentProviderId === null) return null;

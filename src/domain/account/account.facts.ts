@@ -7,9 +7,9 @@ import { pushStateOf } from './provider/reward-push.js';
 import { automaticRedemptionId, partyIds } from './rewards/rewards.js';
 
 /**
- * The visible facts of an account, from the state right after a decision or from a read model. One
- * shape for both, so that the answer to a write and the next read agree; of a reward that is the
- * row of its read model. Times are epoch milliseconds.
+ * The visible facts of an account, from the state after a decision or from read models. One shape
+ * for both, so that the answer to a write equals the next read; a reward is the row of its read
+ * model. Times are epoch milliseconds.
  */
 
 export interface AccountFacts {
@@ -20,7 +20,7 @@ export interface AccountFacts {
   readonly referralCode: string | null;
 }
 
-/** The user's profile; `userId` is the client's id. */
+/** `userId` is the client's id. */
 export interface UserFacts extends Omit<Profile, 'id'> {
   readonly accountRef: AccountRef;
   readonly person: PersonId;
@@ -30,7 +30,7 @@ export interface UserFacts extends Omit<Profile, 'id'> {
   readonly dateBlocked: number | null;
   /** Primary code by program id. */
   readonly referralCodes: Readonly<Record<string, string>>;
-  /** Of the account; shown with each of its users. */
+  /** Of the account. */
   readonly paymentProviderId: string | null;
   /** Only for the referred user. `code` is null once its owner is forgotten. */
   readonly referredBy: { readonly code: string | null; readonly isConverted: boolean } | null;
@@ -40,11 +40,11 @@ export interface RedemptionFacts {
   readonly id: string;
   readonly dateRedeemed: number;
   readonly quantityRedeemed: number;
-  /** The payment provider's id of the payment. Absent: it was not paid there. */
+  /** The provider's id of the payment. Absent: not paid there. */
   readonly externalReference?: string;
 }
 
-/** The reward of a state with the members of its value; those of other types are null. */
+/** With the members of its value; those of other types are null. */
 export interface RewardFacts extends RewardState, PartyIds {
   readonly accountRef: AccountRef;
   readonly type: RewardType;
@@ -60,7 +60,6 @@ export interface RewardFacts extends RewardState, PartyIds {
   readonly fuelTankType: string | null;
   /** Of a reward that the payment provider pays; null: it stays in the ledger. */
   readonly pushState: 'WAITING' | 'PUSHED' | 'PARKED' | null;
-  /** Why it is parked. */
   readonly pushReason: string | null;
   /** The provider's id of the payment or the discount. */
   readonly externalReference: string | null;
@@ -86,7 +85,7 @@ export interface ReferralFacts {
   readonly dateModerated: number;
 }
 
-/** One entry of a reward balance; the type determines the members. Sums are integers. */
+/** The type determines the members. Sums are integers. */
 export interface BalanceFacts {
   readonly type: RewardType;
   readonly unit: string | null;
@@ -102,8 +101,6 @@ export interface BalanceFacts {
   readonly totalFuelTankCodes: number;
 }
 
-// The facts of a state, for answers to writes.
-
 export function accountFacts(state: OpenAccount): AccountFacts {
   return {
     accountId: state.accountId ?? '',
@@ -113,10 +110,7 @@ export function accountFacts(state: OpenAccount): AccountFacts {
   };
 }
 
-/**
- * A forgotten user of a write has an empty profile and an empty id. Undefined: not a user of the
- * account.
- */
+/** A forgotten user has an empty profile and an empty id. Undefined: not a user of the account. */
 export function userFacts(
   state: OpenAccount,
   accountRef: AccountRef,
@@ -143,9 +137,8 @@ export function userFacts(
 }
 
 /**
- * The redemptions of a reward are shown from its read model alone: the state keeps only their sum.
- * A write answers with a new or a cancelled reward: it has no redemption, or the automatic one of
- * its grant.
+ * Redemptions come from the read model alone: the state keeps only their sum. A write answers with
+ * a new or cancelled reward, which has none or the automatic one of its grant.
  */
 export function rewardFacts(
   state: OpenAccount,
@@ -173,7 +166,7 @@ export function rewardFacts(
     fuelTankType: isTank ? value.fuelTankType : null,
     pushState: reward.payTo === undefined ? null : pushStateOf(reward.pushed),
     pushReason: reward.pushed?.reason ?? null,
-    // Of a discount that a part of the subscriptions has: not before all are paid.
+    // Null until a discount is complete for all subscriptions.
     externalReference: reward.pushed?.status === 'PUSHED' ? reward.pushed.reference : null,
   };
 }

@@ -6,9 +6,9 @@ import {
   type FormerReferral,
   type ImportedEntry,
   type OpenAccount,
-  type PushOfTheDeleted,
+  type OrphanedPush,
   type ReferralState,
-  type Remains,
+  type RetainedData,
   type UnlistedRedemption,
   type UserState,
 } from './account-shapes.js';
@@ -16,37 +16,40 @@ import type {
   AccountEvent,
   AccountEventOf,
   AnnouncedReferral,
-  Erased,
-  OfReferralImport,
+  ErasedSubjects,
+  ReferralImportSource,
   PersonId,
 } from './account.events.js';
 import { evolveImported, forgetImported } from './imports/imported-rows.js';
-import { noteListed, redeemFromMany } from './rewards/bulk-redemption.js';
-import { batchKey, noteEvent, rememberBatch } from './users/events-seen.js';
-import { noteEarning, withoutEarning } from './users/refundable.js';
+import { recordListed, redeemFromMany } from './rewards/bulk-redemption.js';
+import { batchKey, rememberEvent, rememberBatch } from './users/events-seen.js';
+import { addEarning, withoutEarning } from './users/refundable.js';
 import { evolveFormer, withFormer } from './referral/former-referrals.js';
-import { afterDeletion, pushedBy, pushingOf, type PushEvent } from './provider/pushed-rewards.js';
+import {
+  evolveDeleted,
+  pushedBy,
+  pushesInProgress,
+  type PushEvent,
+} from './provider/pushed-rewards.js';
 import { grantedReward, redeemedBy, unitKey, type RewardState } from './rewards/reward-state.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rewards/rule-counts.js';
-import { reindexed, withoutPersons, type Spendable } from './rewards/spendable.js';
+import { updateSpendable, withoutPersons, type Spendable } from './rewards/spendable.js';
 
 export type * from './account-shapes.js';
 export type { RewardPhase, RewardPush, RewardState } from './rewards/reward-state.js';
 export { presentReward } from './account-shapes.js';
 export { amountLeft, rewardRef, unitKey, unitOf } from './rewards/reward-state.js';
 
-/** Folds an account from its events. */
-
-const NOTHING_REMAINS: Remains = {
+const NOTHING_REMAINS: RetainedData = {
   forgotten: Set<SubjectId>(),
   suppressed: Set<string>(),
-  erasures: Map<string, Erased>(),
+  erasures: Map<string, ErasedSubjects>(),
   grantedByRule: Map<string, GrantedOfRule>(),
   tankCodes: Map<string, string>(),
   formerReferrals: Map<string, FormerReferral>(),
   unlisted: OrderedMap<string, UnlistedRedemption>(),
   lapses: 0,
-  pushing: Map<string, PushOfTheDeleted>(),
+  pushing: Map<string, OrphanedPush>(),
   imported: Map<string, ImportedEntry>(),
 };
 
@@ -56,7 +59,7 @@ export const initialState: AccountState = { status: 'absent', remains: NOTHING_R
 export function evolve(before: AccountState, event: AccountEvent): AccountState {
   const state = evolveImported(withFormerReferrals(before, event), event);
   if (event.type === 'RedeemedRewardsListed')
-    return { ...state, remains: noteListed(state.remains, event) };
+    return { ...state, remains: recordListed(state.remains, event) };
   if (event.type === 'AccountOpened')
     return state.status === 'open' ? state : open(event, state.remains);
   if (event.type === 'ErasureRequested') return erase(state, event);
@@ -67,7 +70,7 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
     };
   if (event.type === 'ReservationLapsed')
     return { ...state, remains: { ...state.remains, lapses: state.remains.lapses + 1 } };
-  if (state.status === 'absent') return afterDeletion(state, event);
+  if (state.status === 'absent') return evolveDeleted(state, event);
   switch (event.type) {
     case 'SubscriptionChanged':
       return {
@@ -151,18 +154,18 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
     case 'UserEventReceived':
       return {
         ...state,
-        eventsSeen: noteEvent(state.eventsSeen, event),
+        eventsSeen: rememberEvent(state.eventsSeen, event),
         batches:
           event.batch === null
             ? state.batches
             : rememberBatch(state.batches, batchKey(event.person, event.batch), event.at),
       };
-    // The reward is in the referrer's account; this event informs the policy that grants it.
+    // In the referrer's account; the event informs the policy that grants the reward.
     case 'ReferrerRewardEarnedByEvent':
     case 'RewardKept':
       return state;
     case 'RefundableEarningNoted':
-      return { ...state, refundable: noteEarning(state.refundable, event) };
+      return { ...state, refundable: addEarning(state.refundable, event) };
     case 'EarningRefunded':
       return refundEarning(state, event);
     case 'ModerationPrepared':
@@ -228,7 +231,7 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
   }
 }
 
-function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAccount {
+function open(event: AccountEventOf<'AccountOpened'>, remains: RetainedData): OpenAccount {
   return {
     status: 'open',
     remains,
@@ -294,7 +297,7 @@ function erase(
 ): AccountState {
   const { erasureId, persons, account } = erased;
   const { remains } = state;
-  const after: Remains = {
+  const after: RetainedData = {
     ...remains,
     forgotten: remains.forgotten.union(persons, account === null ? [] : [account]),
     imported: forgetImported(remains.imported, persons),
@@ -311,7 +314,7 @@ function erase(
         ...after,
         tankCodes,
         formerReferrals: withFormer(after.formerReferrals, state),
-        pushing: after.pushing.merge(pushingOf(state)),
+        pushing: after.pushing.merge(pushesInProgress(state)),
       },
     };
   }
@@ -367,12 +370,12 @@ function started(event: AccountEventOf<'ReferralStarted'>): ReferralState {
     datePaid: null,
     dateEnded: null,
     dateModerated: event.at,
-    ...(event.imported && { named: namedIn(event.imported) }),
+    ...(event.imported && { named: namedRewards(event.imported) }),
   };
 }
 
-/** A referrer who was deleted before the import earns nothing. */
-const namedIn = ({ referrerRow, rewards }: OfReferralImport): ReferralState['named'] =>
+/** A referrer deleted before the import earns nothing. */
+const namedRewards = ({ referrerRow, rewards }: ReferralImportSource): ReferralState['named'] =>
   referrerRow === null ? { ...rewards, referrer: '' } : rewards;
 
 function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): OpenAccount {
@@ -509,14 +512,16 @@ function withReward(
 }
 
 function withPush(state: OpenAccount, event: PushEvent): OpenAccount {
-  const after = withReward(deleteEnded(state, event), event, (reward) => pushedBy(reward, event));
+  const after = withReward(removeEndedPush(state, event), event, (reward) =>
+    pushedBy(reward, event),
+  );
   if (event.type !== 'RewardPushed') return after;
   return { ...after, toPush: after.toPush.delete(event.rewardId) };
 }
 
-/** A push of the deleted account ends in the account that may have its id now. */
-function deleteEnded(state: OpenAccount, event: PushEvent): OpenAccount {
-  const after = afterDeletion({ status: 'absent', remains: state.remains }, event);
+/** A push ends in the account that may have its id now. */
+function removeEndedPush(state: OpenAccount, event: PushEvent): OpenAccount {
+  const after = evolveDeleted({ status: 'absent', remains: state.remains }, event);
   return after.remains === state.remains ? state : { ...state, remains: after.remains };
 }
 
@@ -527,7 +532,7 @@ const spendableWith = (
   at: number,
 ): Spendable =>
   reward.value.type === 'CREDIT' && !remains.forgotten.has(reward.person)
-    ? reindexed(spendable, reward.value.unit, [reward], at)
+    ? updateSpendable(spendable, reward.value.unit, [reward], at)
     : spendable;
 
 function announce(state: OpenAccount, referral: AnnouncedReferral): OpenAccount {
@@ -539,7 +544,7 @@ function announce(state: OpenAccount, referral: AnnouncedReferral): OpenAccount 
   };
 }
 
-/** Leaves an empty place, unless it is the last one: the indexes of the others must stay. */
+/** Leaves an empty place unless it is the last one: the other indexes must stay. */
 function withdraw(state: OpenAccount, referralId: string): OpenAccount {
   const place = state.announcedAt.get(referralId);
   if (place === undefined) return state;

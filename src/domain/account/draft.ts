@@ -5,18 +5,15 @@ import { evolve, type OpenAccount } from './account.state.js';
 import { holdOnEvent } from './moderation/holds.js';
 
 /**
- * A state under change: each event is folded as soon as it is decided, so that the next step of the
- * same decision sees it. A draft that touches something held by a moderation becomes a wait for
- * that moderation.
+ * A state under change: folds each event when it is decided, so that the next step of the decision
+ * sees it. Touching something that a moderation holds turns the decision into a wait.
  */
 export class Draft {
   readonly events: AccountEvent[] = [];
   private readonly needs: Need[] = [];
   private heldBy: string | undefined;
 
-  /**
-   * @param moderationId of the moderation whose own step this is: its own holds do not block it.
-   */
+  /** @param moderationId of the moderation that takes this step: its own holds do not block it. */
   constructor(
     public state: OpenAccount,
     readonly provided: Provided = NOTHING_PROVIDED,
@@ -32,23 +29,20 @@ export class Draft {
     }
   }
 
-  /**
-   * The decision depends on the statuses of this referral: a moderation that holds it must end
-   * first.
-   */
-  restOn(referralId: string): void {
+  /** A moderation that holds this referral must end first. */
+  dependOn(referralId: string): void {
     this.wait(this.state.holds.get(referralId));
   }
 
-  /** The decision is incomplete without it; it is fetched, then the command is decided again. */
+  /** Adds a need: it is fetched, then the command is decided again. */
   need(need: Need): void {
-    // Each event of a call may lack the same past.
+    // Several events of a call may have the same need.
     const isAsked =
       need.kind === 'earlier-events' && this.needs.some(({ kind }) => kind === need.kind);
     if (!isAsked) this.needs.push(need);
   }
 
-  /** A wait comes first: nothing is fetched for a decision that may change. */
+  /** Waits take precedence: nothing is fetched for a decision that may change. */
   decision(): Accepted<AccountEvent> | Held | InNeed {
     if (this.heldBy !== undefined) return { heldBy: this.heldBy };
     return this.needs.length > 0 ? { needs: this.needs } : { events: this.events };

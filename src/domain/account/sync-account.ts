@@ -4,22 +4,19 @@ import type { AccountEvent, AccountEventOf, Subscription } from './account.event
 import { evolve, type AccountState, type OpenAccount } from './account.state.js';
 import { Draft } from './draft.js';
 import {
-  attributeInPassing,
-  end,
+  attributeIfPossible,
+  endReferral,
   startAndConvert,
   type ReferralContext,
 } from './referral/referral.js';
 
 export const DEFAULT_CURRENCY = 'USD';
 
-/**
- * POST accountsync: creates or updates the account; a code attributes, PAID converts, CANCELLED
- * ends.
- */
+/** POST accountsync: a code attributes, PAID converts, CANCELLED ends. */
 export interface SyncAccount {
   readonly type: 'SyncAccount';
   readonly accountId: string;
-  /** Names the account's key, if this command opens the account. */
+  /** Key name for a new account. */
   readonly newAccount: SubjectId;
   readonly subscription: Subscription;
   /** ISO 4217; undefined: kept, or the default. */
@@ -48,13 +45,13 @@ export function syncAccount(state: AccountState, command: SyncAccount): Decision
   if (command.currency !== undefined && command.currency !== draft.state.currency) {
     draft.emit({ type: 'CurrencyChanged', at: now, currency: command.currency });
   }
-  // Attributed first, then paid: a code together with the first PAID still counts.
-  attributeInPassing(draft, command.context);
+  // Attributed first: a code together with the first PAID still counts.
+  attributeIfPossible(draft, command.context);
   if (changesSubscription(draft.state, command.subscription)) {
     draft.emit({ type: 'SubscriptionChanged', at: now, subscription: command.subscription });
   }
   startAndConvert(draft, command.context);
-  if (command.subscription.status === 'CANCELLED') end(draft, now);
+  if (command.subscription.status === 'CANCELLED') endReferral(draft, now);
   return draft.decision();
 }
 

@@ -3,23 +3,23 @@ import type { Decision } from '../decision.js';
 import type { Fact } from '../fact.js';
 import type { AccountRef } from '../scope.js';
 
-interface Look {
+interface PersonalDataAccess {
   account: AccountRef;
   person: PersonId;
 }
 
 /**
- * Accesses to personal data, in a stream of their own per account: an access is no fact of the
- * ledger, and must neither conflict with commands nor lengthen their streams. The envelope names
- * the reader; no personal data is stored.
+ * Accesses to personal data, in one stream per account: they are no facts of the ledger and must
+ * neither conflict with commands nor lengthen their streams. The envelope names the reader; no
+ * personal data is stored.
  */
-export type AuditEvent = Fact<'PersonalDataViewed', Look>;
+export type AuditEvent = Fact<'PersonalDataViewed', PersonalDataAccess>;
 
-/** Every access counts, also a repeated one of the same caller. */
+/** Each access counts, repeated ones too. */
 export const decide = ({
   account,
   person,
   now: at,
-}: Look & { readonly now: number }): Decision<AuditEvent> => ({
+}: PersonalDataAccess & { readonly now: number }): Decision<AuditEvent> => ({
   events: [{ type: 'PersonalDataViewed', at, account, person }],
 });

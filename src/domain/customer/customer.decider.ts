@@ -19,7 +19,7 @@ export function decide(
   return { events: [{ type: 'ProviderEventReceived', ...received }] };
 }
 
-/** Before the account is deleted. */
+/** Sent before the account is deleted. */
 export interface ReleaseCustomer {
   readonly account: SubjectId;
   readonly now: number;

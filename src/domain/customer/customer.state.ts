@@ -3,25 +3,20 @@ import type { BillingInterval } from '../account/account.events.js';
 import type { Personal, SubjectId } from '../personal.js';
 import type { PaymentProviderName } from '../tenant/payment-provider-name.js';
 
-/**
- * What a payment provider told about one of its customers: one stream per customer, whether an
- * account has it or not. Another event stands alone in a stream of its own.
- */
-
-/** Ids of the provider. Encrypted with a key of the customer. */
+/** The provider's ids, encrypted with a key of the customer. */
 export interface ProviderIds {
   readonly event: string;
-  /** Of an invoice, and of the payments that it was paid with; of a refund, of what it refunds. */
+  /** Of an invoice and its payments; for a refund, of the refunded invoice. */
   readonly invoice: string | null;
-  /** Of a dispute, its charge first. */
+  /** Of a dispute: its charge first. */
   readonly payments: readonly string[];
 }
 
-/** Keyed hashes of ids: they stay when the ids are erased. */
+/** Keyed hashes of ids, which stay when the ids are erased. */
 export interface ProviderRefs {
   readonly invoice: string | null;
   readonly subscription: string | null;
-  /** When a subscription ended: those that the provider listed as active or trialing. */
+  /** For the end of a subscription: those listed as active or trialing. */
   readonly left: readonly string[];
 }
 
@@ -31,7 +26,7 @@ export type ProviderFact =
       readonly kind: 'INVOICE_PAID';
       readonly amountPaid: number;
       readonly currency: string;
-      /** Of the first recurring line; null: it has none. */
+      /** Of the first recurring line; null: none. */
       readonly interval: { readonly type: BillingInterval; readonly value: number } | null;
     }
   /** Of a subscription; `TRIAL` and `CANCELLED` are its trial and its end. */
@@ -45,45 +40,41 @@ export type ProviderFact =
     }
   | {
       readonly kind: 'DISPUTED';
-      /** The provider's word. */
+      /** The provider's term. */
       readonly status: string;
       /** When the dispute began. */
       readonly since: number;
-      /** Of the disputed charge; null: not known. */
+      /** Of the disputed charge; null: unknown. */
       readonly amount: number | null;
     }
-  /** Recorded, and without an effect. */
   | { readonly kind: 'IGNORED'; readonly because: IgnoredBecause };
 
 export type IgnoredBecause = 'TYPE' | 'STATUS' | 'NO_CUSTOMER' | 'MALFORMED';
 
 export interface ProviderEventReceived {
   readonly type: 'ProviderEventReceived';
-  /** When it was recorded. */
+  /** Recording time. */
   readonly at: number;
   readonly provider: PaymentProviderName;
-  /** The provider's name of its type. */
+  /** The provider's event type. */
   readonly eventType: string;
   /** Keyed hash of the event's id. */
   readonly eventRef: string;
-  /** The provider's time: orders the events of a customer. */
+  /** The provider's time, which orders a customer's events. */
   readonly created: number;
   /** How far the tenant's test clock was ahead; absent: not at all. */
   readonly aheadMs?: number;
   readonly ids: Personal<ProviderIds>;
-  /** Null: of a release that recorded none. */
+  /** Null: recorded by a release without them. */
   readonly refs: ProviderRefs | null;
   readonly fact: ProviderFact;
 }
 
-/**
- * The account is about to be deleted, and has followed the customer. What was received until now
- * was its: no later account gets it.
- */
+/** Sent before the account's deletion: no later account gets the facts until now. */
 export interface CustomerReleased {
   readonly type: 'CustomerReleased';
   readonly at: number;
-  /** The name that the account has until it is deleted. */
+  /** Key name of the account. */
   readonly account: SubjectId;
 }
 
@@ -96,18 +87,17 @@ export type KnownFact = Pick<
 > & {
   /** Null: erased. */
   readonly ids: ProviderIds | null;
-  /** The account that it was released by. */
   readonly had?: SubjectId;
 };
 
 export interface CustomerState {
-  /** By the day of their recording (UTC): the provider repeats no event for so long. */
+  /** By day of recording (UTC), as long as the provider may repeat an event. */
   readonly seen: Map<number, Set<string>>;
-  /** In the order of their recording, those without an effect left out. */
+  /** In recording order, without ignored events. */
   readonly facts: List<KnownFact>;
-  /** The key of the newest ids; null: there are none, or the key is destroyed. */
+  /** The key of the newest ids; null: none, or destroyed. */
   readonly subject: SubjectId | null;
-  /** When the first ids with this key were recorded. */
+  /** Recording time of the first ids with this key. */
   readonly subjectSince: number;
 }
 
@@ -129,11 +119,11 @@ export function evolve(state: CustomerState, event: CustomerEvent): CustomerStat
   const known =
     fact.kind === 'IGNORED'
       ? undefined
-      : ofFormerAccount(state, { ...times, eventRef, fact, refs, ids: ids.value });
+      : withFormerAccount(state, { ...times, eventRef, fact, refs, ids: ids.value });
   return {
     seen: withSeen(state.seen, dayOf(at), eventRef),
     facts: known === undefined ? state.facts : state.facts.push(known),
-    ...keyAfter(state, event),
+    ...subjectAfter(state, event),
   };
 }
 
@@ -142,8 +132,8 @@ const released = (state: CustomerState, { account: had }: CustomerReleased): Cus
   facts: state.facts.map((known) => (known.had === undefined ? { ...known, had } : known)),
 });
 
-/** An invoice that an account had stays that account's, by whatever event it is reported again. */
-function ofFormerAccount({ facts }: CustomerState, known: KnownFact): KnownFact {
+/** An invoice stays with the account that had it, whichever event reports it again. */
+function withFormerAccount({ facts }: CustomerState, known: KnownFact): KnownFact {
   const invoice = known.fact.kind === 'INVOICE_PAID' ? (known.refs?.invoice ?? null) : null;
   const before = invoice === null ? undefined : invoiceIn(facts, invoice);
   return before?.had === undefined ? known : { ...known, had: before.had };
@@ -152,12 +142,12 @@ function ofFormerAccount({ facts }: CustomerState, known: KnownFact): KnownFact 
 const invoiceIn = (facts: List<KnownFact>, invoice: string): KnownFact | undefined =>
   facts.find(({ fact, refs }) => fact.kind === 'INVOICE_PAID' && refs?.invoice === invoice);
 
-/** Whether facts are left that no account has released. */
+/** Facts exist that no account has released. */
 export const hasUnreleased = ({ facts }: CustomerState): boolean =>
   facts.some(({ had }) => had === undefined);
 
 /** Whether another account had the invoice. @param invoice its keyed hash. */
-export function isOfAnother(
+export function belongsToOtherAccount(
   { facts }: CustomerState,
   invoice: string,
   account: SubjectId,
@@ -166,8 +156,8 @@ export function isOfAnother(
   return had !== undefined && had !== account;
 }
 
-/** Of an event without an effect no ids are kept: it has no key. */
-function keyAfter(
+/** Ignored events keep no ids and need no key. */
+function subjectAfter(
   { subject, subjectSince }: CustomerState,
   { at, fact, ids }: ProviderEventReceived,
 ): Pick<CustomerState, 'subject' | 'subjectSince'> {
@@ -178,11 +168,11 @@ function keyAfter(
 
 const DAY_MS = 24 * 3_600_000;
 const SEEN_DAYS = 60;
-/** A customer has some dozens; more are a fault, and would fill the memory of all. */
+/** Customers have some dozens; more are a fault and would fill the memory. */
 const SEEN_OF_DAY_MAX = 10_000;
 
-/** Whether no more events of the customer are to be recorded on this day (UTC). */
-export const isFullAt = ({ seen }: CustomerState, at: number): boolean =>
+/** No more events of the customer are recorded on this day (UTC). */
+export const isDayFull = ({ seen }: CustomerState, at: number): boolean =>
   (seen.get(dayOf(at))?.size ?? 0) >= SEEN_OF_DAY_MAX;
 
 const dayOf = (at: number): number => Math.floor(at / DAY_MS);
@@ -200,11 +190,11 @@ function withSeen(
 const isOfSubscription = ({ kind }: ProviderFact): boolean =>
   kind === 'TRIAL' || kind === 'ACTIVE' || kind === 'INACTIVE' || kind === 'CANCELLED';
 
-/** A charge was refunded in full, or is disputed. */
+/** A charge that was refunded in full or is disputed. */
 const isTakenBack = (fact: ProviderFact): boolean =>
   fact.kind === 'DISPUTED' || (fact.kind === 'REFUNDED' && fact.amountRefunded >= fact.amount);
 
-/** An invoice that was paid, with an amount above zero. */
+/** A paid invoice with an amount above zero. */
 export interface PaidInvoice {
   readonly created: number;
   readonly amountPaid: number;
@@ -212,14 +202,14 @@ export interface PaidInvoice {
   readonly interval: { readonly type: BillingInterval; readonly value: number } | null;
 }
 
-/** A customer as its events say, in whatever order they came. */
-export interface CustomerPicture {
+/** A customer's current data, independent of the order of its events. */
+export interface CustomerSummary {
   /** By the provider's time; null: none. */
   readonly firstPaid: PaidInvoice | null;
   readonly newestPaid: PaidInvoice | null;
-  /** Of the newest event that says one; null: none does. */
+  /** By the newest event with a status; null: none. */
   readonly status: 'PAID' | 'TRIAL' | 'CANCELLED' | null;
-  /** When the first invoice was refunded in full, by the provider's time; null: it was not. */
+  /** The provider's time of the first invoice's full refund; null: none. */
   readonly refundedAt: number | null;
   /** The provider deleted the customer. */
   readonly isGone: boolean;
@@ -230,14 +220,14 @@ export const WAITS_MS = 30 * 24 * 3_600_000;
 
 /** An account that has the customer. */
 export interface CustomerLink {
-  /** The name that the account has until it is deleted. */
+  /** Key name of the account. */
   readonly account: SubjectId;
-  /** When it got the customer's id: what waited longer does not count. */
+  /** When the account got the customer's id; events that waited longer do not count. */
   readonly since: number;
 }
 
-/** Of what no other account had. */
-export function pictureOf({ facts }: CustomerState, link: CustomerLink): CustomerPicture {
+/** Without the facts of other accounts. */
+export function customerSummary({ facts }: CustomerState, link: CustomerLink): CustomerSummary {
   const known = factsOf(facts, link);
   const paid = known.filter((one) => paidIn(one) !== undefined);
   const [first] = paid;
@@ -245,7 +235,7 @@ export function pictureOf({ facts }: CustomerState, link: CustomerLink): Custome
     firstPaid: (first && paidIn(first)) ?? null,
     newestPaid: paid.length === 0 ? null : (paidIn(paid.at(-1)) ?? null),
     status: newestStatus(facts, known, first !== undefined),
-    refundedAt: known.find((one) => first !== undefined && refunds(one, first))?.created ?? null,
+    refundedAt: known.find((one) => first !== undefined && isRefundOf(one, first))?.created ?? null,
     isGone: known.some(({ fact }) => fact.kind === 'CUSTOMER_DELETED'),
   };
 }
@@ -262,20 +252,16 @@ const factsOf = (
     .sort(byTime)
     .toArray();
 
-/**
- * Releases before `CustomerReleased` recorded no end of an account. Its erasure has destroyed the
- * ids of what it had.
- */
+/** Before `CustomerReleased`, an account's erasure left facts without ids. */
 const isOfDeleted = ({ ids, refs, had }: KnownFact): boolean =>
   had === undefined && ids === null && refs === null;
 
-/** A dispute of a charge. */
 export interface KnownDispute {
   /** The provider's id. */
   readonly charge: string;
-  /** The provider's word. */
+  /** The provider's term. */
   readonly status: string;
-  /** When it began, by the provider's time. */
+  /** The provider's time of its beginning. */
   readonly created: number;
 }
 
@@ -295,27 +281,23 @@ export function disputesOf({ facts }: CustomerState, link: CustomerLink): readon
   return [...disputes.values()].sort((a, b) => a.created - b.created);
 }
 
-/** Whether another subscription is active or trialing by the newest events known. */
+/** Another subscription is active or trialing by the newest known events. */
 export function hasAnotherLive({ facts }: CustomerState, subscription: string | null): boolean {
   const live = new globalThis.Map<string, boolean>();
-  for (const one of facts.sort(byTime)) noteLive(live, one);
+  for (const one of facts.sort(byTime)) addListedSubscriptions(live, one);
   return isAnyLive(live, subscription);
 }
 
 /** How far the provider's clock may be ahead of the recording. */
 const AHEAD_MS = DAY_MS;
 
-/**
- * The provider's time. One that is too far ahead counts as the end of the day of its recording
- * (UTC), so that it is not the newest for ever.
- */
+/** A time beyond `AHEAD_MS` counts as the end of its recording day (UTC). */
 const timeOf = ({ created, at }: KnownFact): number =>
   created <= at + AHEAD_MS ? created : (dayOf(at) + 1) * DAY_MS;
 
 /**
- * A provider's times are seconds. In the same second the end of a subscription comes after its
- * other statuses, and a payment after both. The last resort is arbitrary, and the same for every
- * order of arrival.
+ * The provider's times are in seconds. In one second a subscription's end follows its other
+ * statuses, and a payment follows both. The last criterion is arbitrary but independent of arrival.
  */
 function byTime(a: KnownFact, b: KnownFact): number {
   const time = timeOf(a) - timeOf(b) || a.created - b.created;
@@ -339,7 +321,7 @@ function paidIn(known: KnownFact | undefined): PaidInvoice | undefined {
   return { created: known.created, amountPaid, currency, interval };
 }
 
-/** The newest status that an event says of the subscription. */
+/** The newest recorded status of the subscription. */
 export const newestKindOf = (
   { facts }: CustomerState,
   subscription: string | null,
@@ -350,22 +332,19 @@ export const newestKindOf = (
     ?.fact.kind;
 
 /** By subscription: whether it is active or trialing. */
-type Live = globalThis.Map<string, boolean>;
+type LiveBySubscription = globalThis.Map<string, boolean>;
 
-/**
- * @param facts of the customer: what another account had says which subscriptions have ended, too.
- * @param known those that count for the account.
- */
+/** @param facts of all accounts, for ended subscriptions. @param known of this account. */
 function newestStatus(
   facts: CustomerState['facts'],
   known: readonly KnownFact[],
   everPaid: boolean,
-): CustomerPicture['status'] {
-  const live: Live = new globalThis.Map<string, boolean>();
+): CustomerSummary['status'] {
+  const live: LiveBySubscription = new globalThis.Map<string, boolean>();
   const own = new globalThis.Set(known);
-  let newest: CustomerPicture['status'] = null;
+  let newest: CustomerSummary['status'] = null;
   for (const one of facts.sort(byTime)) {
-    noteLive(live, one);
+    addListedSubscriptions(live, one);
     const status = own.has(one) ? statusOf(one, everPaid) : undefined;
     const isLeft = status === 'CANCELLED' && isAnyLive(live, one.refs?.subscription ?? null);
     if (status !== undefined && !isLeft) newest = status;
@@ -373,8 +352,8 @@ function newestStatus(
   return newest;
 }
 
-/** What the provider listed counts for subscriptions of which no event is known. */
-function noteLive(live: Live, { fact, refs }: KnownFact): void {
+/** Listed subscriptions count when no event of them is known. */
+function addListedSubscriptions(live: LiveBySubscription, { fact, refs }: KnownFact): void {
   if (!isOfSubscription(fact) || refs === null) return;
   const { subscription, left } = refs;
   if (subscription !== null)
@@ -382,10 +361,10 @@ function noteLive(live: Live, { fact, refs }: KnownFact): void {
   for (const other of left) if (!live.has(other)) live.set(other, true);
 }
 
-const isAnyLive = (live: Live, except: string | null): boolean =>
+const isAnyLive = (live: LiveBySubscription, except: string | null): boolean =>
   [...live].some(([subscription, isLive]) => isLive && subscription !== except);
 
-function statusOf({ fact }: KnownFact, everPaid: boolean): CustomerPicture['status'] | undefined {
+function statusOf({ fact }: KnownFact, everPaid: boolean): CustomerSummary['status'] | undefined {
   switch (fact.kind) {
     case 'INVOICE_PAID':
       if (fact.amountPaid > 0) return 'PAID';
@@ -403,8 +382,8 @@ function statusOf({ fact }: KnownFact, everPaid: boolean): CustomerPicture['stat
   }
 }
 
-/** Whether all of the payment that the invoice was paid with is taken back. */
-function refunds(known: KnownFact, invoice: KnownFact): boolean {
+/** Whether the invoice's payment is completely taken back. */
+function isRefundOf(known: KnownFact, invoice: KnownFact): boolean {
   const { fact } = known;
   if (invoice.fact.kind !== 'INVOICE_PAID' || !isOfInvoice(known, invoice)) return false;
   const { amountPaid } = invoice.fact;

@@ -1,12 +1,9 @@
-import { only, type Decision } from '../decision.js';
-import type { Ask, Fact } from '../fact.js';
+import { eventsIf, type Decision } from '../decision.js';
+import type { Command, Fact } from '../fact.js';
 import type { Personal } from '../personal.js';
 import { refused } from '../refusal.js';
 
-/**
- * An export of a tenant's data, a process in a stream of its own: requested, then completed or
- * aborted; a completed one expires. The envelope of the request names who took the data out.
- */
+/** Requested, completed or aborted, expired. The envelope names the requester. */
 export type ExportEvent =
   | ExportFact<
       'ExportRequested',
@@ -20,13 +17,10 @@ export type ExportEvent =
       }
     >
   | ExportFact<'ExportCompleted', { file: ExportedFile }>
-  /** The reason is one line for people, without personal data. */
+  /** One line for people, without personal data. */
   | ExportFact<'ExportAborted', { reason: string }>
   | ExportFact<'ExportExpired', { because: ExpiryCause }>
-  /**
-   * Of earlier releases: downloads are rows now. How many began, and when the first did. The
-   * envelope names the caller.
-   */
+  /** Of earlier releases: number and first time of downloads, which are rows now. */
   | ExportFact<'ExportDownloaded', { downloads: number; since: number }>;
 
 type ExportFact<T extends string, D> = Fact<T, { exportId: string } & D>;
@@ -44,28 +38,24 @@ export type ExportType = (typeof EXPORT_TYPES)[number];
 export const EXPORT_FORMATS = ['CSV', 'XLSX'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/**
- * `AGE`: its time is over. `FORGOTTEN`: somebody in it was forgotten. `LOST`: the database has no
- * file for it.
- */
+/** `AGE`: over. `FORGOTTEN`: contains a forgotten person. `LOST`: has no file. */
 export type ExpiryCause = 'AGE' | 'FORGOTTEN' | 'LOST';
 
-/** The texts of a caller. */
+/** Texts of the caller. */
 export interface ExportTexts {
   readonly name: string | null;
   readonly requester: string;
-  /** Filters, as they were sent. */
+  /** Filters, as sent. */
   readonly params: Readonly<Record<string, string | number>> | null;
 }
 
-/** What a finished file is. */
 export interface ExportedFile {
-  /** The rows are those of the read models at this position of the log; null: before its start. */
+  /** Log position of the read models that the rows are from; null: before its start. */
   readonly position: string | null;
   /** Without the header. */
   readonly rows: number;
   readonly bytes: number;
-  /** Of the whole file, hex. */
+  /** SHA-256 of the whole file, hex. */
   readonly sha256: string;
 }
 
@@ -80,10 +70,9 @@ export type ExportState =
       readonly texts: ExportTexts | null;
       readonly requestedAt: number;
       readonly expiresAt: number;
-      /** Of the completion; null: there was none. */
+      /** Null: not completed. */
       readonly completedAt: number | null;
       readonly file: ExportedFile | null;
-      /** Of an aborted one. */
       readonly reason: string | null;
     };
 
@@ -128,33 +117,32 @@ const requestedBy = ({
 });
 
 export type ExportCommand =
-  | Ask<
+  | Command<
       'RequestExport',
       {
         exportId: string;
         exportType: ExportType;
         format: ExportFormat;
         texts: ExportTexts;
-        /** Whether fewer than `EXPORTS_WAITING_MAX` of the tenant wait. */
+        /** Fewer than `EXPORTS_WAITING_MAX` of the tenant wait. */
         hasRoom: boolean;
       }
     >
-  | Ask<'CompleteExport', { file: ExportedFile }>
-  /** The service gives up. */
-  | Ask<'AbortExport', { reason: string }>
-  /** A person gives up; refused when it is over. */
-  | Ask<'CancelExport'>
-  | Ask<'ExpireExport', { because: ExpiryCause }>;
+  | Command<'CompleteExport', { file: ExportedFile }>
+  /** By the service. */
+  | Command<'AbortExport', { reason: string }>
+  /** By a person; refused when the export has ended. */
+  | Command<'CancelExport'>
+  | Command<'ExpireExport', { because: ExpiryCause }>;
 
-/** Exports of a tenant that are not over, at most. */
+/** Unfinished exports per tenant. */
 export const EXPORTS_WAITING_MAX = 100;
 
-/** A finished file is kept for so long. */
 export const EXPORT_KEPT_MS = 28 * 24 * 3_600_000;
 
 export const CANCELLED = 'cancelled by an operator';
 
-/** Steps of the service that come late change nothing: the stream has the outcome. */
+/** Late steps of the service change nothing: the stream has the outcome. */
 export function decide(state: ExportState, command: ExportCommand): Decision<ExportEvent> {
   if (command.type === 'RequestExport') return request(state, command);
   if (state.status === 'absent') return refused('EXPORT_NOT_FOUND');
@@ -163,15 +151,15 @@ export function decide(state: ExportState, command: ExportCommand): Decision<Exp
   const isRequested = state.status === 'requested';
   switch (command.type) {
     case 'CompleteExport':
-      return only(isRequested, { type: 'ExportCompleted', at, exportId, file: command.file });
+      return eventsIf(isRequested, { type: 'ExportCompleted', at, exportId, file: command.file });
     case 'AbortExport':
-      return only(isRequested, { type: 'ExportAborted', at, exportId, reason: command.reason });
+      return eventsIf(isRequested, { type: 'ExportAborted', at, exportId, reason: command.reason });
     case 'CancelExport':
       return isRequested
         ? { events: [{ type: 'ExportAborted', at, exportId, reason: CANCELLED }] }
         : refused('EXPORT_IS_OVER');
     case 'ExpireExport':
-      return only(state.status === 'completed', {
+      return eventsIf(state.status === 'completed', {
         type: 'ExportExpired',
         at,
         exportId,
@@ -196,7 +184,7 @@ function request(
       'TOO_MANY_EXPORTS',
       `${EXPORTS_WAITING_MAX} exports of the tenant wait, the most that may: repeat the request when one is complete`,
     );
-  return only(state.status === 'absent', {
+  return eventsIf(state.status === 'absent', {
     type: 'ExportRequested',
     at,
     exportId,

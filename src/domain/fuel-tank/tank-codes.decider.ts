@@ -1,48 +1,46 @@
 import { Map } from 'immutable';
-import { only, type Decision } from '../decision.js';
-import type { Ask, Fact } from '../fact.js';
+import { eventsIf, type Decision } from '../decision.js';
+import type { Command, Fact } from '../fact.js';
 import { withClaim } from '../reservation/reservation.decider.js';
 import type { AccountRef } from '../scope.js';
 
 /**
- * The tank codes of a tenant that are not free, one stream per mode: a code is handed out once,
- * whichever program or rule lists it. It is reserved before the account records the reward, and
- * handed out once that is recorded; a reservation that its account never recorded is released.
- *
- * Every reserving command makes its own claim, also beside claims of other commands for the same
- * reward, and releases only that claim: a command that did not record the code cannot free it while
- * another one is about to record it.
+ * A tenant's tank codes that are not free, in one stream per mode: each code is handed out once,
+ * whichever rules list it. A code is reserved before the account records the reward, and handed out
+ * afterwards; an unrecorded reservation is released.
+ * Each command makes its own claim, in addition to claims of other commands for the same reward,
+ * and releases only that one: it cannot free a code that another command is about to record.
  */
 export interface TankCodeHolder {
   readonly account: AccountRef;
   readonly rewardId: string;
 }
 
-interface OfCode {
+interface RewardCode {
   code: string;
   holder: TankCodeHolder;
 }
 
 export type TankCodeEvent =
-  /** `claim`: the command's; null: one that no command can release. */
-  | Fact<'TankCodeReserved', OfCode & { claim: string | null }>
-  | Fact<'TankCodeHandedOut', OfCode>
-  /** `claim`: the ended one; null: all of them. */
-  | Fact<'TankCodeReleased', OfCode & { claim: string | null }>;
+  /** `claim`: of the command; null: no command can release it. */
+  | Fact<'TankCodeReserved', RewardCode & { claim: string | null }>
+  | Fact<'TankCodeHandedOut', RewardCode>
+  /** `claim`: the ended one; null: all. */
+  | Fact<'TankCodeReleased', RewardCode & { claim: string | null }>;
 
 export interface TakenCode {
   readonly holder: TankCodeHolder;
-  /** When it was last reserved, epoch milliseconds. */
+  /** Newest reservation, epoch milliseconds. */
   readonly since: number;
-  /** Claims that are not released, at least one. */
+  /** Unreleased claims, at least one. */
   readonly claims: readonly (string | null)[];
 }
 
 export interface TankCodesState {
-  /** The reward of each code that is not free. */
+  /** Reward by code. */
   readonly taken: Map<string, string>;
   readonly codeOfReward: Map<string, string>;
-  /** Reserved and not yet handed out. */
+  /** Reserved and not handed out yet. */
   readonly reserved: Map<string, TakenCode>;
 }
 
@@ -91,22 +89,19 @@ export function evolve(state: TankCodesState, event: TankCodeEvent): TankCodesSt
 }
 
 export type TankCodeCommand =
-  /**
-   * Takes the first free one of the codes, in their order. No events: the reward has its code, or
-   * none is free.
-   */
-  | Ask<
+  /** Takes the first free code. No events: the reward has its code, or none is free. */
+  | Command<
       'ReserveTankCode',
       {
         codes: readonly string[];
         holder: TankCodeHolder;
-        /** Names the command's claim; unique. */
+        /** Unique id of the command's claim. */
         claim: string;
       }
     >
-  | Ask<'HandOutTankCode', OfCode>
-  /** Of the claim; null: of all claims, whose commands can no longer record it. */
-  | Ask<'ReleaseTankCode', OfCode & { claim: string | null }>;
+  | Command<'HandOutTankCode', RewardCode>
+  /** Releases the claim, or all (null) when their commands can no longer record the code. */
+  | Command<'ReleaseTankCode', RewardCode & { claim: string | null }>;
 
 export function decide(state: TankCodesState, command: TankCodeCommand): Decision<TankCodeEvent> {
   const { holder, now: at } = command;
@@ -120,17 +115,17 @@ export function decide(state: TankCodesState, command: TankCodeCommand): Decisio
     }
     case 'HandOutTankCode': {
       const { code } = command;
-      // Also a code that was released by mistake, unless another reward has it since: an account
-      // has recorded it.
+      // Includes a code released by mistake, unless another reward has it: an account has recorded
+      // it.
       const isIts = reservedFor(state, command) !== undefined || !state.taken.has(code);
-      return only(isIts, { type: 'TankCodeHandedOut', at, code, holder });
+      return eventsIf(isIts, { type: 'TankCodeHandedOut', at, code, holder });
     }
     case 'ReleaseTankCode': {
       const { code, claim } = command;
       const reserved = reservedFor(state, command);
       const isClaimed =
         reserved !== undefined && (claim === null || reserved.claims.includes(claim));
-      return only(isClaimed, { type: 'TankCodeReleased', at, code, holder, claim });
+      return eventsIf(isClaimed, { type: 'TankCodeReleased', at, code, holder, claim });
     }
   }
 }

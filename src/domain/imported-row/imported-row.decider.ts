@@ -1,21 +1,20 @@
-import { only, type Accepted } from '../decision.js';
+import { eventsIf, type Accepted } from '../decision.js';
 import type { Fact } from '../fact.js';
 import type { AccountRef } from '../scope.js';
 
 /**
- * An imported row with an id: one stream for each, so that the row belongs to one account of the
- * tenant and mode, and so that a reward finds the referrals that name it. What really happened is
- * in the accounts: an account that never recorded its row, and a referral that never was, do not
- * count.
+ * An imported row with an id, in its own stream: it belongs to one account of the tenant and mode,
+ * and a reward finds the referrals that name it. The accounts are authoritative: a row or referral
+ * that its account never recorded does not count.
  */
 export type ImportedRowEvent =
   /** The account is about to record the row. */
   | Fact<'ImportedRowPlaced', { account: AccountRef }>
-  /** It did not: the row was rejected. */
+  /** The account rejected the row. */
   | Fact<'ImportedRowGivenUp', { account: AccountRef }>
-  | Fact<'ImportedRewardNamed', Naming>;
+  | Fact<'ImportedRewardNamed', RewardNaming>;
 
-export interface Naming {
+export interface RewardNaming {
   readonly referralId: string;
   readonly side: 'referred' | 'referrer';
 }
@@ -23,7 +22,7 @@ export interface Naming {
 export interface ImportedRowState {
   /** Since 0: the account gave it up, unless another command of that account records it. */
   readonly placed: { readonly account: AccountRef; readonly since: number } | null;
-  readonly namings: readonly Naming[];
+  readonly namings: readonly RewardNaming[];
 }
 
 export const initialState: ImportedRowState = { placed: null, namings: [] };
@@ -43,13 +42,13 @@ export function evolve(state: ImportedRowState, event: ImportedRowEvent): Import
   }
 }
 
-/** Another account keeps the row unless it is known never to record it. */
+/** Another account keeps the row unless it is certain never to record it. */
 export function place(
   { placed }: ImportedRowState,
   account: AccountRef,
   { isAbandoned, now: at }: { readonly isAbandoned: boolean; readonly now: number },
 ): Accepted<ImportedRowEvent> {
-  return only(placed === null || (placed.account !== account && isAbandoned), {
+  return eventsIf(placed === null || (placed.account !== account && isAbandoned), {
     type: 'ImportedRowPlaced',
     at,
     account,
@@ -61,14 +60,14 @@ export const giveUp = (
   account: AccountRef,
   at: number,
 ): Accepted<ImportedRowEvent> =>
-  only(placed?.account === account, { type: 'ImportedRowGivenUp', at, account });
+  eventsIf(placed?.account === account, { type: 'ImportedRowGivenUp', at, account });
 
 export const nameReward = (
   { namings }: ImportedRowState,
-  { referralId, side }: Naming,
+  { referralId, side }: RewardNaming,
   at: number,
 ): Accepted<ImportedRowEvent> =>
-  only(!namings.some((one) => one.referralId === referralId && one.side === side), {
+  eventsIf(!namings.some((one) => one.referralId === referralId && one.side === side), {
     type: 'ImportedRewardNamed',
     at,
     referralId,

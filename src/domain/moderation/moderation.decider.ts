@@ -1,14 +1,14 @@
 import type { OperatorReason } from '../account/account.events.js';
-import type { SeenSides } from '../account/moderation/moderation-of-account.js';
+import type { ObservedSides } from '../account/moderation/moderation-of-account.js';
 import type { SideStatus } from '../program.js';
-import { only, type Decision } from '../decision.js';
-import type { Ask, Fact } from '../fact.js';
+import { eventsIf, type Decision } from '../decision.js';
+import type { Command, Fact } from '../fact.js';
 import type { AccountRef } from '../scope.js';
 
 /**
- * Moderating several referrals is a process over several accounts, recorded in a stream of its own:
- * requested, then agreed (every account is prepared) or refused, then completed. Any process may
- * resume an unfinished one; every step is idempotent.
+ * Moderates several referrals in a process over several accounts: requested, then agreed (every
+ * account is prepared) or refused, then completed. Any process may resume it; every step is
+ * idempotent.
  */
 export interface ModerationItem {
   readonly referralId: string;
@@ -16,22 +16,22 @@ export interface ModerationItem {
   readonly referrer: SideStatus | undefined;
   readonly referredAccount: AccountRef;
   readonly referrerAccount: AccountRef;
-  /** Of one who decided on what a page showed; not there for clients. */
-  readonly seen?: SeenSides | undefined;
-  /** The same text for each side; not there for clients. */
+  /** The sides that the operator saw; absent for clients. */
+  readonly seen?: ObservedSides | undefined;
+  /** The same text for each side; absent for clients. */
   readonly reason?: Readonly<Record<'referred' | 'referrer', OperatorReason>>;
 }
 
-interface OfModeration {
+interface ModerationRef {
   moderationId: string;
 }
 
 export type ModerationEvent =
-  | Fact<'ModerationRequested', OfModeration & { items: readonly ModerationItem[] }>
+  | Fact<'ModerationRequested', ModerationRef & { items: readonly ModerationItem[] }>
   /** The point of no return: every account has agreed and holds its part. */
-  | Fact<'ModerationAgreed', OfModeration>
-  | Fact<'ModerationRefused', OfModeration & { reasons: readonly string[] }>
-  | Fact<'ModerationCompleted', OfModeration>;
+  | Fact<'ModerationAgreed', ModerationRef>
+  | Fact<'ModerationRefused', ModerationRef & { reasons: readonly string[] }>
+  | Fact<'ModerationCompleted', ModerationRef>;
 
 export type ModerationState =
   | { readonly status: 'absent' }
@@ -39,9 +39,7 @@ export type ModerationState =
       readonly status: 'requested' | 'agreed' | 'refused' | 'completed';
       readonly requestedAt: number;
       readonly items: readonly ModerationItem[];
-      /**
-       * The reasons of a refusal, one line each, beginning with the referral's id. Empty otherwise.
-       */
+      /** Reasons of a refusal, one line each, beginning with the referral's id. */
       readonly reasons: readonly string[];
     };
 
@@ -65,13 +63,11 @@ export function evolve(state: ModerationState, event: ModerationEvent): Moderati
 }
 
 export type ModerationCommand =
-  | Ask<'RequestModeration', OfModeration & { items: readonly ModerationItem[] }>
-  | Ask<'AgreeToModeration' | 'CompleteModeration', OfModeration>
-  | Ask<'RefuseModeration', OfModeration & { reasons: readonly string[] }>;
+  | Command<'RequestModeration', ModerationRef & { items: readonly ModerationItem[] }>
+  | Command<'AgreeToModeration' | 'CompleteModeration', ModerationRef>
+  | Command<'RefuseModeration', ModerationRef & { reasons: readonly string[] }>;
 
-/**
- * A step that was taken before, or with another outcome, is no error: the stream has the outcome.
- */
+/** A step that comes again, or with another outcome, is no error: the stream has the outcome. */
 export function decide(
   state: ModerationState,
   command: ModerationCommand,
@@ -81,20 +77,30 @@ export function decide(
   switch (command.type) {
     case 'RequestModeration': {
       const { items } = command;
-      return only(status === 'absent', { type: 'ModerationRequested', at, moderationId, items });
+      return eventsIf(status === 'absent', {
+        type: 'ModerationRequested',
+        at,
+        moderationId,
+        items,
+      });
     }
     case 'AgreeToModeration':
-      return only(status === 'requested', { type: 'ModerationAgreed', at, moderationId });
+      return eventsIf(status === 'requested', { type: 'ModerationAgreed', at, moderationId });
     case 'RefuseModeration': {
       const { reasons } = command;
-      return only(status === 'requested', { type: 'ModerationRefused', at, moderationId, reasons });
+      return eventsIf(status === 'requested', {
+        type: 'ModerationRefused',
+        at,
+        moderationId,
+        reasons,
+      });
     }
     case 'CompleteModeration':
-      return only(status === 'agreed', { type: 'ModerationCompleted', at, moderationId });
+      return eventsIf(status === 'agreed', { type: 'ModerationCompleted', at, moderationId });
   }
 }
 
-/** The effect of an action on each side; undefined: unchanged. */
+/** Status of each side after an action; undefined: unchanged. */
 const SIDES = {
   APPROVED: { referred: 'APPROVED', referrer: 'APPROVED' },
   DENIED: { referred: 'DENIED', referrer: 'DENIED' },

@@ -2,8 +2,8 @@ import type { Personal } from '../personal.js';
 import type { Decision } from '../decision.js';
 
 /**
- * An operator's action on a tenant's ledger, or access to it. In streams of their own: an access is
- * no fact of an account, and must neither conflict with commands nor lengthen their streams.
+ * An operator's action on a tenant's ledger, or access to it, in its own stream: it is no fact of
+ * an account and must neither conflict with commands nor lengthen their streams.
  */
 export interface OperationEvent {
   readonly type: 'OperationRecorded';
@@ -11,17 +11,11 @@ export interface OperationEvent {
   /** The command's name: `ledger statement`. */
   readonly operation: string;
   readonly by: Personal<string>;
-  /**
-   * No personal data: ids of accounts and users as keyed hashes, files by the digest of their
-   * contents.
-   */
+  /** Without personal data: ids of accounts and users as keyed hashes, files as digests. */
   readonly parameters: Readonly<Record<string, string>>;
   /** SHA-256 of the result in canonical JSON, hex. */
   readonly resultDigest: string;
-  /**
-   * The operator's own words, encrypted with the key of the person they are about. Absent: none
-   * were asked for.
-   */
+  /** Free text of the operator, encrypted for the person it is about. */
   readonly reason?: Personal<string>;
 }
 
@@ -29,7 +23,7 @@ export interface RecordOperation extends Omit<OperationEvent, 'type' | 'at'> {
   readonly now: number;
 }
 
-/** Every action counts, also a repeated one of the same operator. */
+/** Each action counts, repeated ones too. */
 export const decide = ({ now, ...operation }: RecordOperation): Decision<OperationEvent> => ({
   events: [{ type: 'OperationRecorded', at: now, ...operation }],
 });

@@ -4,15 +4,13 @@ import type { Decision } from '../decision.js';
 import { refused } from '../refusal.js';
 
 /**
- * The months of a tenant's ledger that finance has closed. Entries belong to the month in which
- * they were recorded, so the figures of a past month cannot change; closing records that a person
- * has approved them.
+ * The months of a tenant's ledger that finance has closed. Entries belong to the month of their
+ * recording, so the figures of a past month cannot change; closing records a person's approval.
  */
 export type PeriodEvent =
   | ({ readonly type: 'PeriodClosed'; readonly at: number } & PeriodRemark)
   | ({ readonly type: 'PeriodReopened'; readonly at: number } & PeriodRemark);
 
-/** A period and the comment on it. */
 export interface PeriodRemark {
   /** `YYYY-MM`, in UTC. */
   readonly period: string;
@@ -21,13 +19,11 @@ export interface PeriodRemark {
   readonly by: Personal<string>;
 }
 
-/** How a period was closed. */
 export interface Closing extends Omit<PeriodRemark, 'period'> {
   readonly at: number;
 }
 
 export interface PeriodsState {
-  /** The closed periods. */
   readonly closed: Map<string, Closing>;
 }
 
@@ -45,7 +41,7 @@ export function evolve({ closed }: PeriodsState, event: PeriodEvent): PeriodsSta
 
 export interface ChangePeriod extends PeriodRemark {
   readonly type: 'ClosePeriod' | 'ReopenPeriod';
-  /** The last moment of the period, epoch milliseconds. */
+  /** The last millisecond of the period, since the epoch. */
   readonly endsAt: number;
   readonly now: number;
 }

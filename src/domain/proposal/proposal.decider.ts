@@ -8,9 +8,9 @@ import { refused } from '../refusal.js';
 import type { AccountRef } from '../scope.js';
 
 /**
- * A correction of credit that one operator proposes and another one approves. There is no event of
- * an approval here: the correction in the account's stream is the approval, made by a command whose
- * id follows from the proposal's.
+ * A correction of credit that one operator proposes and another approves. The approval has no event
+ * here: it is the correction in the account's stream, by a command whose id derives from the
+ * proposal's.
  */
 export interface CorrectionProposed {
   readonly type: 'CorrectionProposed';
@@ -22,16 +22,15 @@ export interface CorrectionProposed {
   readonly accountId: Personal<string>;
   readonly userId: Personal<string>;
   readonly unit: string;
-  /** Positive adds, negative takes away. */
+  /** Positive adds, negative takes. */
   readonly amount: number;
   readonly reason: Personal<string>;
-  /** Of credit that support grants; absent: it has no name and never expires. */
+  /** Of credit that support grants; absent: no name and no expiry. */
   readonly grant?: { readonly name: Personal<string>; readonly dateExpires: number | null };
-  /** The proposer. */
   readonly by: Personal<string>;
 }
 
-/** The end of a proposal without a correction. */
+/** Rejected or withdrawn. */
 export type ProposalEnded = {
   readonly at: number;
   readonly proposalId: string;
@@ -46,7 +45,7 @@ export type ProposalEvent = CorrectionProposed | ProposalEnded;
 export interface ProposalsState {
   /** The proposals of one tenant, mode and day, by id; oldest first. */
   readonly proposals: OrderedMap<string, CorrectionProposed>;
-  /** Those that were rejected or withdrawn, by id. */
+  /** By id. */
   readonly ended: ImmutableMap<string, ProposalEnded>;
 }
 
@@ -64,7 +63,7 @@ export function evolve(state: ProposalsState, event: ProposalEvent): ProposalsSt
   }
 }
 
-/** Ends a proposal of the state that waits. */
+/** Ends a waiting proposal. */
 export const endProposal = (
   { proposals, ended }: ProposalsState,
   event: ProposalEnded,
@@ -73,10 +72,10 @@ export const endProposal = (
     ? { events: [event] }
     : refused('PROPOSAL_ENDED');
 
-/** Bounds what a script can leave behind for those who approve: a tenant, mode and day. */
+/** Per tenant, mode and day: bounds what a script can leave for the approvers. */
 export const PROPOSALS_A_DAY_MAX = 500;
 
-/** Approved no later than this after it was proposed. */
+/** Time for the approval. */
 export const PROPOSAL_LIFE_MS = 7 * 24 * 60 * 60 * 1000;
 
 export interface ProposeCorrection {
@@ -94,10 +93,7 @@ export interface ProposeCorrection {
   readonly ledgerNow: number;
 }
 
-/**
- * Refused is what would be refused as a correction at this moment; it is decided again when it is
- * approved.
- */
+/** Refuses a proposal that would be refused as a correction now; the approval decides it again. */
 export function propose(
   { proposals }: ProposalsState,
   account: AccountState,

@@ -1,24 +1,22 @@
 import type { PersonId } from '../account/account.events.js';
 import type { Personal } from '../personal.js';
-import { only, type Decision } from '../decision.js';
-import type { Ask, Fact } from '../fact.js';
+import { eventsIf, type Decision } from '../decision.js';
+import type { Command, Fact } from '../fact.js';
 import { refused } from '../refusal.js';
 import type { AccountRef } from '../scope.js';
 import type { ReservationKind } from './reservation-kind.js';
 
 /**
- * Uniqueness across accounts: one stream per code or payment provider id; the first to append holds
- * it. A reservation is made before the account records the value; one that its account never
- * recorded may be taken over.
- *
- * Every reserving command makes its own claim, also beside claims of other commands for the same
- * holder. A command that did not record the value releases its claim alone: the reservation is free
- * once no claim is left, so a refused command cannot free a value that another command of the same
- * holder is about to record.
+ * Uniqueness across accounts, with one stream per code or payment provider id: the first append
+ * reserves it. A reservation precedes the record in the account and may be taken over when that
+ * never comes.
+ * Each command makes its own claim, in addition to those of other commands of the same holder, and
+ * releases only that one. The reservation is free without claims: a refused command cannot free a
+ * value that another command of the holder is about to record.
  */
 export interface Holder {
   readonly account: AccountRef;
-  /** Null when it belongs to the account as a whole. */
+  /** Null: it belongs to the account as a whole. */
   readonly person: PersonId | null;
 }
 
@@ -31,11 +29,11 @@ export type ReservationEvent =
         key: Personal<string>;
         holder: Holder;
         programId: string | null;
-        /** The command's claim; null: a claim that no command can release. */
+        /** The command's claim; null: no command can release it. */
         claim: string | null;
       }
     >
-  /** `claim`: the ended one; null: all of them. */
+  /** `claim`: the ended one; null: all. */
   | Fact<'ReservationReleased', { holder: Holder; claim: string | null }>;
 
 export type ReservationState =
@@ -47,25 +45,19 @@ export type ReservationState =
       readonly keySubject: string;
       readonly programId: string | null;
       readonly since: number;
-      /**
-       * Claims that are not released, at least one. A command that recorded the value keeps its
-       * claim.
-       */
+      /** Unreleased claims, at least one. A command that recorded the value keeps its claim. */
       readonly claims: readonly (string | null)[];
     };
 
 type Held = Extract<ReservationState, { status: 'held' }>;
 
-/** Whether it has a holder that is not erased. Its key was encrypted for the holder. */
+/** It has a holder that is not erased: its key was encrypted for the holder. */
 export const isInUse = (state: ReservationState): state is Held =>
   state.status === 'held' && state.key !== null;
 
 export const initialState: ReservationState = { status: 'free' };
 
-/**
- * Claims of crashed commands stay. Above this number, a release no longer frees the reservation,
- * only a take-over does.
- */
+/** Claims of crashed commands stay. Above this number only a take-over frees the reservation. */
 const CLAIMS_MAX = 16;
 
 export function evolve(state: ReservationState, event: ReservationEvent): ReservationState {
@@ -101,23 +93,20 @@ export function withClaim(
 }
 
 export type ReservationCommand =
-  | Ask<
+  | Command<
       'Reserve',
       {
         kind: ReservationKind;
         key: Personal<string>;
         holder: Holder;
         programId: string | null;
-        /** Names the command's claim; unique. */
+        /** Unique id of the command's claim. */
         claim: string;
-        /**
-         * True when the holder never recorded the value, and can no longer do so with the existing
-         * claims.
-         */
+        /** The holder never recorded the value, and its existing claims no longer can. */
         takeOver: boolean;
       }
     >
-  | Ask<'Release', { claim: string }>;
+  | Command<'Release', { claim: string }>;
 
 export function decide(
   state: ReservationState,
@@ -131,15 +120,15 @@ export function decide(
   const { kind, key, holder, programId, takeOver } = command;
   const made = { type: 'ReservationMade', at, kind, key, holder, programId, claim } as const;
   if (state.status === 'free') return { events: [made] };
-  // Also the holder's own reservation: its existing claims belong to ended commands, and the new
-  // one may be for another program.
+  // Includes the holder's own reservation: its claims belong to ended commands, and the new one may
+  // be for another program.
   if (takeOver)
     return {
       events: [{ type: 'ReservationReleased', at, holder: state.holder, claim: null }, made],
     };
   if (!sameHolder(state.holder, holder)) return refused('RESERVED_BY_ANOTHER');
   if (state.programId !== programId) return refused('CODE_PROGRAM_CONFLICT');
-  return only(!state.claims.includes(claim) || state.key !== key.value, made);
+  return eventsIf(!state.claims.includes(claim) || state.key !== key.value, made);
 }
 
 export const sameHolder = (a: Holder, b: Holder): boolean =>

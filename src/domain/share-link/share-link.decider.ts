@@ -1,10 +1,7 @@
 import type { PersonId } from '../account/account.events.js';
 import type { Decision } from '../decision.js';
 
-/**
- * How often the links of a code were followed, on one day: a stream per code and day. Nothing about
- * the visitors is kept.
- */
+/** Visits of a code's links, in one stream per code and day, without data of visitors. */
 export type ShareLinkEvent =
   /** One visit, as earlier releases recorded it. */
   | ({ readonly type: 'ShareLinkFollowed'; readonly at: number } & SharedLink & SharedMedia)

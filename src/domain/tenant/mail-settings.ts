@@ -1,15 +1,14 @@
-/** Which mails of a tenant go out. */
 import { ownMember } from '../own-member.js';
 export interface MailSettings {
-  /** Since when each type is switched on, epoch milliseconds; types that are off are missing. */
+  /** Switch-on time of each type, epoch milliseconds; types that are off are missing. */
   readonly types: Readonly<Record<string, number>>;
-  /** Where the test mode may send, encrypted; null: nowhere. */
+  /** Encrypted recipients of test mode; null: none. */
   readonly testTo: SealedAddresses | null;
-  /** The domains that mails may name as their sender, in lower case, sorted. */
+  /** Domains that senders of mails may have, in lower case, sorted. */
   readonly domains: readonly string[];
 }
 
-/** A list of addresses, encrypted as a whole. Equal digests mean equal lists. */
+/** A list encrypted as a whole. Equal digests mean equal lists. */
 export interface SealedAddresses {
   readonly sealed: string;
   readonly digest: string;
@@ -25,7 +24,7 @@ export interface MailSettingsChanged {
   readonly domains?: readonly string[];
 }
 
-/** Missing members stay as they are. */
+/** Missing members keep their value. */
 export interface ChangeMailSettings {
   readonly type: 'ChangeMailSettings';
   readonly types?: readonly string[];

@@ -1,15 +1,10 @@
-/** A tenant's settings of its open endpoints, besides the switch. */
-
 interface CallWindow {
   /** By default. */
   readonly calls: number;
   readonly windowSeconds: number;
 }
 
-/**
- * Client calls that are limited per tenant and address, `post-events` per user, `test-webhook` and
- * `preview-mail` per tenant, by their name in `RateLimit-Policy`.
- */
+/** By name in `RateLimit-Policy`; per tenant and address where not stated otherwise. */
 const WINDOWS = {
   'create-user': { calls: 50, windowSeconds: 86_400 },
   'look-up-user': { calls: 100, windowSeconds: 3_600 },
@@ -21,7 +16,7 @@ const WINDOWS = {
   'short-link': { calls: 300, windowSeconds: 60 },
   'test-webhook': { calls: 1_000, windowSeconds: 3_600 },
   'preview-mail': { calls: 20, windowSeconds: 3_600 },
-  // Providers of mail call it for their users, from few addresses.
+  // Mail providers call it for their users, from few addresses.
   unsubscribe: { calls: 1_000, windowSeconds: 60 },
 } as const satisfies Readonly<Record<string, CallWindow>>;
 
@@ -29,14 +24,14 @@ export type CountedCall = keyof typeof WINDOWS;
 export const CALL_WINDOWS: Readonly<Record<CountedCall, CallWindow>> = WINDOWS;
 export const COUNTED_CALLS = Object.keys(WINDOWS) as readonly CountedCall[];
 
-/** What the public view of a code's owner shows: `minimal` leaves out e-mail and last name. */
+/** Public view of a code's owner: `minimal` omits e-mail and last name. */
 export const PUBLIC_USERS = ['full', 'minimal'] as const;
 export type PublicUser = (typeof PUBLIC_USERS)[number];
 
 export interface OpenRules {
-  /** Whether a user token without `exp` is refused. */
+  /** A user token without `exp` is refused. */
   readonly tokensMustExpire: boolean;
-  /** Origins whose pages may read the answers; empty: every page. */
+  /** Origins whose pages may read answers; empty: all. */
   readonly allowedOrigins: readonly string[];
   /** Calls per window that differ from the default. */
   readonly rateLimits: Readonly<Partial<Record<CountedCall, number>>>;
@@ -52,7 +47,7 @@ export const DEFAULT_OPEN_RULES: OpenRules = {
 
 export const publicUserOf = ({ publicUser = 'full' }: OpenRules): PublicUser => publicUser;
 
-/** The rules after a change; missing members stay, limits are merged. */
+/** Missing members keep their value, limits are merged. */
 export function changedRules(before: OpenRules, changes: Partial<OpenRules>): OpenRules {
   const publicUser = publicUserOf({ ...before, ...changes });
   return {

@@ -1,11 +1,11 @@
-import { only, type Decision } from '../decision.js';
-import type { Ask, Fact } from '../fact.js';
+import { eventsIf, type Decision } from '../decision.js';
+import type { Command, Fact } from '../fact.js';
 import type { Personal, SubjectId } from '../personal.js';
 import type { Mode } from '../scope.js';
 import type { PaymentProviderName } from './payment-provider-name.js';
 import type { Retirable } from './tenant-secrets.js';
 
-/** The connections of a tenant to its payment provider: part of the tenant's stream. */
+/** Part of the tenant's stream. */
 
 export type PaymentConnectionEvent =
   /** Replaces the connection of the mode, whose webhook secret verifies until then. */
@@ -14,12 +14,9 @@ export type PaymentConnectionEvent =
       {
         mode: Mode;
         provider: PaymentProviderName;
-        /**
-         * Key, webhook secret and address of the provider, encrypted with the master key and with a
-         * key of this connection, which is destroyed at its end.
-         */
+        /** Key, webhook secret and address, encrypted with two keys: master and connection. */
         secrets: Personal<string>;
-        /** Keyed hash of key and address. Absent: recorded by a release that kept none. */
+        /** Keyed hash of key and address. Absent: recorded by a release without it. */
         keyRef?: string;
         replacedValidUntil: number;
         /** Earlier connections whose keys are destroyed. */
@@ -39,18 +36,18 @@ export interface PaymentConnection extends Retirable {
   readonly keySince: ProviderKey['since'];
 }
 
-/** The key of a mode that was connected last. It outlives the end of its connection. */
+/** The mode's newest key, which outlives its connection. */
 export interface ProviderKey {
-  /** Keyed hash of key and address; null: it is not known. */
+  /** Keyed hash of key and address; null: unknown. */
   readonly ref: string | null;
-  /** Since when no other one was connected, epoch milliseconds; 0: there was none before. */
+  /** Time since which no other key was connected, epoch milliseconds; 0: there was none before. */
   readonly since: number;
 }
 
 export type ProviderKeys = Readonly<Partial<Record<Mode, ProviderKey>>>;
 
 export type PaymentConnectionCommand =
-  | Ask<
+  | Command<
       'ConnectPaymentProvider',
       {
         mode: Mode;
@@ -58,15 +55,15 @@ export type PaymentConnectionCommand =
         secrets: Personal<string>;
         /** Keyed hash of key and address. */
         keyRef: string;
-        /** How long the webhook secret of the connection before verifies as well. */
+        /** How long the webhook secret of the previous connection verifies as well. */
         graceMs: number;
       }
     >
-  | Ask<'DisconnectPaymentProvider', { mode: Mode }>;
+  | Command<'DisconnectPaymentProvider', { mode: Mode }>;
 
 type Connections = readonly PaymentConnection[];
 
-/** The connection of a mode that calls the provider; undefined: there is none. */
+/** The mode's connection that calls the provider. */
 export const connectionOf = (connections: Connections, mode: Mode): PaymentConnection | undefined =>
   connections.find((known) => known.mode === mode && known.validUntil === null);
 
@@ -113,10 +110,10 @@ export function decideOnConnection(
   const idsOf = (some: Connections): SubjectId[] => some.map(({ connectionId }) => connectionId);
   if (command.type === 'DisconnectPaymentProvider') {
     const ended = idsOf(ofMode);
-    return only(ended.length > 0, { type: 'PaymentProviderDisconnected', at, mode, ended });
+    return eventsIf(ended.length > 0, { type: 'PaymentProviderDisconnected', at, mode, ended });
   }
   const { provider, secrets, keyRef, graceMs } = command;
-  // Only the one that is replaced now has a grace: a tenant rotates without end.
+  // Only the newest replaced one has a grace period: a tenant may rotate any number of times.
   const ended = idsOf(ofMode.filter(({ validUntil }) => validUntil !== null));
   const connected = { mode, provider, secrets, keyRef, replacedValidUntil: at + graceMs, ended };
   return { events: [{ type: 'PaymentProviderConnected', at, ...connected }] };

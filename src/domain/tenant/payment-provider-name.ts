@@ -1,2 +1,2 @@
-/** The payment providers that have an adapter. */
+/** Providers with an adapter. */
 export type PaymentProviderName = 'stripe';

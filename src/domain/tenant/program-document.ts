@@ -21,12 +21,7 @@ import type { AppliedProgram, OpenTenant, ProgramDocument } from './tenant.decid
 import { ownMember } from '../own-member.js';
 import { trimmedUnit } from '../units.js';
 
-/**
- * From a program file, which omits defaults, to the terms that deciders use. The file was checked
- * by its schema before.
- */
-
-/** The default program of a new tenant. */
+/** Of a new tenant. */
 export const DEFAULT_PROGRAM: ProgramDocument = {
   id: 'default',
   referredReward: { type: 'PCT_DISCOUNT', discountPercent: 10 },
@@ -57,7 +52,7 @@ interface EventRewardDocument extends EventRuleDocument {
   readonly reward: RewardDocument;
 }
 
-/** A program file that its schema accepts. */
+/** A validated program file, which omits defaults. */
 interface ProgramMembers {
   readonly id: string;
   readonly name?: string;
@@ -190,11 +185,11 @@ function toValue(document: RewardDocument): PromisedValue {
 export type NamedRules = Pick<AppliedProgram, 'document' | 'eventRules'>;
 
 /**
- * The codes that a rule may hand out for a reward earned under a version of its program: the
- * current ones, so that a pool can be refilled and a code removed, as long as their value is the
- * same; otherwise those of that version, and undefined here.
+ * The codes that a rule may hand out under a version: the current ones, so that pools can be
+ * refilled and codes removed, as long as their value is the same. Undefined: the version's own
+ * codes apply.
  */
-export function tankCodesOfToday(
+export function currentTankCodes(
   tenant: OpenTenant,
   { programId, rule, value }: Pick<NeededTankCode, 'programId' | 'rule' | 'value'>,
 ): readonly string[] | undefined {

@@ -1,10 +1,7 @@
-import { only, type Decision } from '../decision.js';
-import type { Ask, Fact } from '../fact.js';
+import { eventsIf, type Decision } from '../decision.js';
+import type { Command, Fact } from '../fact.js';
 
-/**
- * The list of tenants, a stream of its own. An alias is recorded before its tenant is created: the
- * list may contain one without a tenant.
- */
+/** Recorded before the tenant is created: an alias may have no tenant. */
 export type TenantRegisterEvent = Fact<'TenantAliasEntered', { alias: string }>;
 
 export interface TenantRegisterState {
@@ -21,11 +18,11 @@ export function evolve(
   return { aliases: [...aliases, alias] };
 }
 
-export type EnterAlias = Ask<'EnterAlias', { alias: string }>;
+export type EnterAlias = Command<'EnterAlias', { alias: string }>;
 
 export function decide(
   { aliases }: TenantRegisterState,
   { alias, now }: EnterAlias,
 ): Decision<TenantRegisterEvent> {
-  return only(!aliases.includes(alias), { type: 'TenantAliasEntered', at: now, alias });
+  return eventsIf(!aliases.includes(alias), { type: 'TenantAliasEntered', at: now, alias });
 }

@@ -1,13 +1,11 @@
 import type { Mode } from '../scope.js';
 
-/** What API keys and signing secrets have in common: a mode, an id, an end. */
-
-/** From `validUntil` on it is refused; null: it has no end. */
+/** Refused from `validUntil` on; null: never. */
 export interface Retirable {
   readonly validUntil: number | null;
 }
 
-/** The id of a signing secret; a tenant's first one of a mode has none in its event. */
+/** A tenant's first secret of a mode has no id in its event. */
 export const secretIdOf = ({
   secretId,
   mode,
@@ -16,7 +14,7 @@ export const secretIdOf = ({
   readonly mode: Mode;
 }): string => secretId ?? `signing-${mode}`;
 
-/** Those that new ones of the same mode replace: none of them is given more time. */
+/** Those of a mode that new ones replace, without extending any. */
 export function retire<T extends Retirable & { readonly mode: Mode }>(
   present: readonly T[],
   issued: readonly { readonly mode: Mode }[],

@@ -1,6 +1,6 @@
 import { Map } from 'immutable';
-import { only, type Decision } from '../decision.js';
-import type { Ask, Fact } from '../fact.js';
+import { eventsIf, type Decision } from '../decision.js';
+import type { Command, Fact } from '../fact.js';
 import type { Personal } from '../personal.js';
 import { refused } from '../refusal.js';
 import type { Mode } from '../scope.js';
@@ -53,13 +53,9 @@ import {
 } from './webhook-endpoints.js';
 import { ownMember } from '../own-member.js';
 
-/**
- * A tenant: its keys, its switches, its programs. Secrets arrive encrypted; a key is identified by
- * its hash.
- */
 export type ProgramType = 'API_ONLY' | 'PAYMENT_PROVIDER';
 
-/** SHA-256 of the key, hex, and the key itself encrypted: it verifies user tokens. */
+/** SHA-256 of the key, hex, and the encrypted key itself, which verifies user tokens. */
 export interface ApiKey {
   readonly keyId: string;
   readonly mode: Mode;
@@ -90,7 +86,7 @@ export type TenantEvent =
   | Fact<'SigningSecretIssued', SigningSecret>
   /** From `validUntil` on it verifies no token. */
   | Fact<'SigningSecretRetired', { secretId: string; validUntil: number }>
-  /** Nobody is let in until `TenantResumed`; the data stay. */
+  /** Credentials are refused until `TenantResumed`; the data stays. */
   | Fact<'TenantSuspended', Suspension>
   | Fact<'TenantResumed'>
   /** Tokens issued before, epoch milliseconds, are refused. Null: tokens of any age pass. */
@@ -133,9 +129,9 @@ export interface OpenTenant extends TestClock {
   readonly defaultProgramId: string;
   readonly mails: MailSettings;
   readonly units: UnitSettings;
-  /** In the order of their subscription. */
+  /** In subscription order. */
   readonly webhooks: readonly WebhookEndpoint[];
-  /** Oldest first, with those whose webhook secret still verifies. */
+  /** Oldest first, including those whose webhook secret still verifies. */
   readonly payments: readonly PaymentConnection[];
   readonly providerKeys: ProviderKeys;
 }
@@ -254,7 +250,7 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
 }
 
 export type TenantCommand =
-  | Ask<
+  | Command<
       'CreateTenant',
       {
         alias: string;
@@ -265,18 +261,18 @@ export type TenantCommand =
         program: ProgramDocument;
       }
     >
-  | Ask<'SwitchOpenEndpoints', { openEndpoints: boolean }>
-  /** Missing members stay as they are; limits are merged. */
-  | Ask<'ChangeOpenRules', { changes: Partial<OpenRules> }>
-  | Ask<'ChangeProgramType', { programType: ProgramType }>
+  | Command<'SwitchOpenEndpoints', { openEndpoints: boolean }>
+  /** Missing members keep their value; limits are merged. */
+  | Command<'ChangeOpenRules', { changes: Partial<OpenRules> }>
+  | Command<'ChangeProgramType', { programType: ProgramType }>
   /** New keys replace the old ones, which stay valid for `graceMs`. */
-  | Ask<'RotateKeys', { keys: readonly ApiKey[]; graceMs: number }>
+  | Command<'RotateKeys', { keys: readonly ApiKey[]; graceMs: number }>
   /** The same for signing secrets. */
-  | Ask<'RotateSigningSecrets', { secrets: readonly SigningSecret[]; graceMs: number }>
-  | Ask<'SuspendTenant', Suspension>
-  | Ask<'ResumeTenant'>
-  | Ask<'ChangeTokensNotBefore', { tokensNotBefore: number | null }>
-  | Ask<'ApplyProgram', { program: ProgramDocument }>
+  | Command<'RotateSigningSecrets', { secrets: readonly SigningSecret[]; graceMs: number }>
+  | Command<'SuspendTenant', Suspension>
+  | Command<'ResumeTenant'>
+  | Command<'ChangeTokensNotBefore', { tokensNotBefore: number | null }>
+  | Command<'ApplyProgram', { program: ProgramDocument }>
   | ChangeMailSettings
   | ChangeUnitSettings
   | MoveTestClock
@@ -293,12 +289,12 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
     case 'SwitchOpenEndpoints': {
       const { openEndpoints } = command;
       const changes = state.openEndpoints !== openEndpoints;
-      return only(changes, { type: 'OpenEndpointsSwitched', at, openEndpoints });
+      return eventsIf(changes, { type: 'OpenEndpointsSwitched', at, openEndpoints });
     }
     case 'ChangeOpenRules': {
       const rules = changedRules(state.openRules, command.changes);
       const changes = JSON.stringify(rules) !== JSON.stringify(state.openRules);
-      return only(changes, { type: 'OpenRulesChanged', at, rules });
+      return eventsIf(changes, { type: 'OpenRulesChanged', at, rules });
     }
     case 'ChangeMailSettings':
       return { events: changeMailSettings(state.mails, command) };
@@ -309,7 +305,7 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
       return decideOnTestClock(state, command);
     case 'ChangeProgramType': {
       const { programType } = command;
-      return only(state.programType !== programType, {
+      return eventsIf(state.programType !== programType, {
         type: 'ProgramTypeChanged',
         at,
         programType,
@@ -322,14 +318,14 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
     case 'SuspendTenant': {
       const { reason, by } = command;
       const changes = state.suspended === null || state.suspended.reason !== reason.value;
-      return only(changes, { type: 'TenantSuspended', at, reason, by });
+      return eventsIf(changes, { type: 'TenantSuspended', at, reason, by });
     }
     case 'ResumeTenant':
-      return only(state.suspended !== null, { type: 'TenantResumed', at });
+      return eventsIf(state.suspended !== null, { type: 'TenantResumed', at });
     case 'ChangeTokensNotBefore': {
       const { tokensNotBefore } = command;
       const changes = state.tokensNotBefore !== tokensNotBefore;
-      return only(changes, { type: 'TokensNotBeforeChanged', at, tokensNotBefore });
+      return eventsIf(changes, { type: 'TokensNotBeforeChanged', at, tokensNotBefore });
     }
     case 'ApplyProgram':
       return { events: applied(state, command.program, at) };
@@ -395,10 +391,7 @@ function rotatedSecrets(
   ];
 }
 
-/**
- * An unchanged document records nothing, or only another default program, so that terms keep their
- * version.
- */
+/** An unchanged document keeps the version of its terms. */
 function applied(state: OpenTenant, document: ProgramDocument, at: number): TenantEvent[] {
   const before = ownMember(state.programs, document.id);
   const isDefault = document['default'] === true || document.id === state.defaultProgramId;

@@ -1,32 +1,26 @@
-/**
- * A tenant's clock in test mode: the real clock plus an offset. It moves forward only, and ends
- * when the test data are removed.
- */
-
 import type { Decision } from '../decision.js';
-import type { Ask, Fact } from '../fact.js';
+import type { Command, Fact } from '../fact.js';
 import { refused } from '../refusal.js';
 import { modeOf, type LedgerMode, type Mode, type Scope } from '../scope.js';
 
-/** From here on the test clock is this far ahead of the real one, in milliseconds. */
+/** The offset from the real clock; only grows, and ends when the test data is removed. */
 export type TestClockMoved = Fact<'TestClockMoved', { offsetMs: number }>;
 
-/** The data of test mode were removed: from here on they are in the ledger of this number. */
+/** The test data was removed: from now on it is in the ledger of this number. */
 export type TestDataRemoved = Fact<'TestDataRemoved', { ledger: number }>;
 
-/** By a duration, or to a time, both in milliseconds. */
-export type MoveTestClock = Ask<
+/** By a duration, or to a time, in milliseconds. */
+export type MoveTestClock = Command<
   'MoveTestClock',
   { to: { readonly byMs: number } | { readonly time: number } }
 >;
 
-export type RemoveTestData = Ask<'RemoveTestData'>;
+export type RemoveTestData = Command<'RemoveTestData'>;
 
-/** Of a tenant. */
 export interface TestClock {
-  /** Null: it has no test clock. */
+  /** Null: no test clock. */
   readonly testOffsetMs: number | null;
-  /** How often the test data were removed, and when last. */
+  /** Number of removals of the test data, and the time of the last one. */
   readonly testLedger: { readonly number: number; readonly since: number };
 }
 
@@ -36,7 +30,7 @@ export const clockOffset = (
   mode: LedgerMode,
 ): number => (mode === 'live' ? 0 : (testOffsetMs ?? 0));
 
-/** Where the data of the mode are now. */
+/** The current ledger of the mode. */
 export function ledgerOf(
   { alias, testLedger }: Pick<TestClock, 'testLedger'> & { readonly alias: string },
   mode: Mode,
@@ -45,13 +39,13 @@ export function ledgerOf(
   return { tenant: alias, mode: isFirst ? mode : `test-${testLedger.number}` };
 }
 
-/** Whether test data were removed since: nothing of such a ledger is shown or sent. */
+/** Test data of this ledger was removed: it is neither shown nor sent. */
 export const isRemoved = (
   tenant: Pick<TestClock, 'testLedger'> & { readonly alias: string },
   { mode }: Pick<Scope, 'mode'>,
 ): boolean => ledgerOf(tenant, modeOf(mode)).mode !== mode;
 
-/** Dates of rewards lie after the clock, and all are written with a year of four digits. */
+/** All dates of rewards after it have years of four digits. */
 const CLOCK_END = Date.UTC(9000, 0, 1);
 
 export function decideOnTestClock(

@@ -1,18 +1,16 @@
-/** A tenant's settings of its units. */
-
 import type { MoneyFormat } from '../money.js';
 import { unitKey } from '../units.js';
 
 /** How people see a unit. */
 export type UnitFormat = MoneyFormat & { readonly unit: string };
 
-/** What one operator of support may grant to an account in 24 hours: an integer in the unit. */
+/** Integer that one operator of support may grant to an account in 24 hours. */
 export interface GrantLimit {
   readonly unit: string;
   readonly amount: number;
 }
 
-/** Each list is sorted by unit and names none twice, without case. */
+/** Each list is sorted by unit and has each unit once, compared without case. */
 export interface UnitSettings {
   readonly formats: readonly UnitFormat[];
   readonly grantLimits: readonly GrantLimit[];
@@ -24,7 +22,7 @@ export interface UnitSettingsChanged extends UnitSettings {
   readonly at: number;
 }
 
-/** Missing members stay as they are. */
+/** Missing members keep their value. */
 export interface ChangeUnitSettings extends Partial<UnitSettings> {
   readonly type: 'ChangeUnitSettings';
   readonly now: number;
@@ -42,7 +40,7 @@ export function changeUnitSettings(
     : [{ type: 'UnitSettingsChanged', at, ...after }];
 }
 
-/** A limit of 100.00 of a unit with a currency, otherwise 10,000. */
+/** 100.00 of a unit with a currency, otherwise 10,000. */
 const DEFAULT_GRANT_LIMIT = 10_000;
 
 /** What one operator of support may grant to an account in 24 hours, in the unit. */
@@ -56,8 +54,8 @@ export const CENTS = 'CENTS';
 export const CENTS_DIGITS = 2;
 
 /**
- * How people see amounts of a unit. CENTS without a format of its own has the currency of the
- * credit. Undefined: as a number with the unit.
+ * The unit's format for people. CENTS without its own format has the currency of the credit.
+ * Undefined: a number with the unit.
  * @param currency of the reward, else of the account.
  */
 export function formatOf(
@@ -72,7 +70,7 @@ export function formatOf(
     : undefined;
 }
 
-/** The formats of its own and that of CENTS, sorted by unit; null: the currency of the credit. */
+/** Its own formats and that of CENTS, sorted by unit; null: the currency of the credit. */
 export function shownFormats(
   formats: readonly UnitFormat[],
 ): readonly { readonly unit: string; readonly currency: string | null; readonly digits: number }[] {

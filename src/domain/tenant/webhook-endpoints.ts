@@ -1,42 +1,36 @@
-import { only, type Decision } from '../decision.js';
-import type { Ask, Fact } from '../fact.js';
+import { eventsIf, type Decision } from '../decision.js';
+import type { Command, Fact } from '../fact.js';
 import { refused } from '../refusal.js';
 import type { Mode } from '../scope.js';
 import { retire, type Retirable } from './tenant-secrets.js';
 
-/** The endpoints of a tenant's developers, and their secrets: part of the tenant's stream. */
-
 /** Of a tenant and mode, disabled ones included. */
 export const ENDPOINTS_MAX = 50;
-/** Of an endpoint: each signs every delivery. One more ends the oldest at once. */
+/** Each signs every delivery. One more ends the oldest immediately. */
 export const SECRETS_MAX = 5;
 
-/** Why an endpoint gets no deliveries: it answered 410, or an operator disabled it. */
+/** `GONE`: the endpoint answered 410. */
 export type DisabledBecause = 'GONE' | 'OPERATOR';
 
-/** The secret of an endpoint, encrypted. */
 export interface EndpointSecret {
   readonly secretId: string;
   readonly sealed: string;
 }
 
-/** An endpoint is named by a keyed hash of its URL: one subscription a URL. */
-interface Named {
+/** Keyed hash of the URL, which has one subscription. */
+interface EndpointRef {
   mode: Mode;
   endpointId: string;
 }
 
 export type WebhookEvent =
-  /**
-   * Also for a new name, and to enable it again. URL and name, encrypted, and a keyed digest of
-   * both.
-   */
-  | Fact<'WebhookSubscribed', Named & { sealed: string; digest: string }>
-  | Fact<'WebhookSecretIssued', Named & EndpointSecret>
+  /** Also sets a new name or enables again. `digest`: of the sealed URL and name. */
+  | Fact<'WebhookSubscribed', EndpointRef & { sealed: string; digest: string }>
+  | Fact<'WebhookSecretIssued', EndpointRef & EndpointSecret>
   /** From `validUntil` on nothing is signed with it. */
-  | Fact<'WebhookSecretRetired', Named & { secretId: string; validUntil: number }>
-  | Fact<'WebhookDisabled', Named & { because: DisabledBecause }>
-  | Fact<'WebhookEnabled' | 'WebhookUnsubscribed', Named>;
+  | Fact<'WebhookSecretRetired', EndpointRef & { secretId: string; validUntil: number }>
+  | Fact<'WebhookDisabled', EndpointRef & { because: DisabledBecause }>
+  | Fact<'WebhookEnabled' | 'WebhookUnsubscribed', EndpointRef>;
 
 export interface WebhookEndpoint {
   readonly endpointId: string;
@@ -44,45 +38,48 @@ export interface WebhookEndpoint {
   readonly sealed: string;
   readonly digest: string;
   readonly subscribedAt: number;
-  /** When it was subscribed, under whatever name, or enabled last. */
+  /** The last subscription or enabling, under any name. */
   readonly activeSince: number;
-  /** Null: it is sent what happens. */
+  /** Null: receives deliveries. */
   readonly disabled: { readonly at: number; readonly because: DisabledBecause } | null;
   /** Oldest first. */
   readonly secrets: readonly (EndpointSecret & Retirable)[];
 }
 
 export type WebhookCommand =
-  /** `secret`: for an endpoint that is new. */
-  | Ask<'SubscribeWebhook', Named & { sealed: string; digest: string; secret: EndpointSecret }>
-  | Ask<
+  /** `secret`: for a new endpoint. */
+  | Command<
+      'SubscribeWebhook',
+      EndpointRef & { sealed: string; digest: string; secret: EndpointSecret }
+    >
+  | Command<
       'RotateWebhookSecret',
-      Named & {
+      EndpointRef & {
         secret: EndpointSecret;
-        /** How long the present one signs as well. */
+        /** How long the present secret signs as well. */
         graceMs: number;
-        /** Refused when another one is the newest by now. Undefined: whichever it is. */
+        /** Refused when another secret is the newest; undefined: not compared. */
         seen?: string | undefined;
       }
     >
-  /** `activeSince`: of the endpoint that is meant; one that began again since stays. */
-  | Ask<'DisableWebhook', Named & { activeSince: number; because: DisabledBecause }>
-  | Ask<'EnableWebhook' | 'UnsubscribeWebhook', Named>;
+  /** `activeSince`: of the endpoint meant; a restarted one stays enabled. */
+  | Command<'DisableWebhook', EndpointRef & { activeSince: number; because: DisabledBecause }>
+  | Command<'EnableWebhook' | 'UnsubscribeWebhook', EndpointRef>;
 
 type Endpoints = readonly WebhookEndpoint[];
 
-const isOf =
-  ({ mode, endpointId }: Named) =>
+const isEndpoint =
+  ({ mode, endpointId }: EndpointRef) =>
   (endpoint: WebhookEndpoint): boolean =>
     endpoint.mode === mode && endpoint.endpointId === endpointId;
 
 const changed = (
   endpoints: Endpoints,
-  of: Named,
+  of: EndpointRef,
   change: (endpoint: WebhookEndpoint) => Partial<WebhookEndpoint>,
 ): Endpoints =>
   endpoints.map((endpoint) =>
-    isOf(of)(endpoint) ? { ...endpoint, ...change(endpoint) } : endpoint,
+    isEndpoint(of)(endpoint) ? { ...endpoint, ...change(endpoint) } : endpoint,
   );
 
 export function evolveEndpoints(endpoints: Endpoints, event: WebhookEvent): Endpoints {
@@ -90,7 +87,7 @@ export function evolveEndpoints(endpoints: Endpoints, event: WebhookEvent): Endp
     case 'WebhookSubscribed': {
       const { endpointId, mode, sealed, digest, at } = event;
       const content = { sealed, digest, disabled: null, activeSince: at };
-      return endpoints.some(isOf(event))
+      return endpoints.some(isEndpoint(event))
         ? changed(endpoints, event, () => content)
         : [...endpoints, { endpointId, mode, ...content, subscribedAt: at, secrets: [] }];
     }
@@ -116,7 +113,7 @@ export function evolveEndpoints(endpoints: Endpoints, event: WebhookEvent): Endp
     case 'WebhookEnabled':
       return changed(endpoints, event, () => ({ disabled: null, activeSince: event.at }));
     case 'WebhookUnsubscribed':
-      return endpoints.filter((endpoint) => !isOf(event)(endpoint));
+      return endpoints.filter((endpoint) => !isEndpoint(event)(endpoint));
   }
 }
 
@@ -126,7 +123,7 @@ export function decideOnEndpoint(
 ): Decision<WebhookEvent> {
   const { mode, endpointId, now: at } = command;
   const of = { at, mode, endpointId };
-  const known = endpoints.find(isOf(of));
+  const known = endpoints.find(isEndpoint(of));
   if (command.type === 'SubscribeWebhook') return subscribed(endpoints, known, command);
   if (known === undefined) return refused('SUBSCRIPTION_NOT_FOUND');
   switch (command.type) {
@@ -139,7 +136,7 @@ export function decideOnEndpoint(
       return {
         events: [
           { type: 'WebhookSecretIssued', ...of, ...command.secret },
-          ...ends(known, at, at + command.graceMs).map((end): WebhookEvent => ({
+          ...secretEnds(known, at, at + command.graceMs).map((end): WebhookEvent => ({
             type: 'WebhookSecretRetired',
             ...of,
             ...end,
@@ -147,23 +144,20 @@ export function decideOnEndpoint(
         ],
       };
     case 'DisableWebhook':
-      return only(known.disabled === null && known.activeSince === command.activeSince, {
+      return eventsIf(known.disabled === null && known.activeSince === command.activeSince, {
         type: 'WebhookDisabled',
         ...of,
         because: command.because,
       });
     case 'EnableWebhook':
-      return only(known.disabled !== null, { type: 'WebhookEnabled', ...of });
+      return eventsIf(known.disabled !== null, { type: 'WebhookEnabled', ...of });
     case 'UnsubscribeWebhook':
       return { events: [{ type: 'WebhookUnsubscribed', ...of }] };
   }
 }
 
-/**
- * When the secrets of an endpoint end that gets a further one, oldest first; without those whose
- * end stays.
- */
-function ends({ mode, secrets }: WebhookEndpoint, at: number, graceEnd: number) {
+/** New ends of an endpoint's secrets when it gets another one, oldest first. */
+function secretEnds({ mode, secrets }: WebhookEndpoint, at: number, graceEnd: number) {
   const signing = secrets.filter(({ validUntil }) => validUntil === null || validUntil > at);
   const tooMany = signing.slice(0, Math.max(0, signing.length + 1 - SECRETS_MAX));
   const others = signing.slice(tooMany.length).map((secret) => ({ ...secret, mode }));
@@ -176,7 +170,7 @@ function ends({ mode, secrets }: WebhookEndpoint, at: number, graceEnd: number) 
   ];
 }
 
-/** The same URL and name once more records nothing. */
+/** An equal URL and name record nothing. */
 function subscribed(
   endpoints: Endpoints,
   known: WebhookEndpoint | undefined,
@@ -186,7 +180,7 @@ function subscribed(
   const of = { at, mode, endpointId };
   const subscription: WebhookEvent = { type: 'WebhookSubscribed', ...of, sealed, digest };
   if (known !== undefined)
-    return only(known.disabled !== null || known.digest !== digest, subscription);
+    return eventsIf(known.disabled !== null || known.digest !== digest, subscription);
   if (endpoints.filter((endpoint) => endpoint.mode === mode).length >= ENDPOINTS_MAX)
     return refused(
       'TOO_MANY_ENDPOINTS',

@@ -3,15 +3,12 @@ import type { Accepted } from '../decision.js';
 import type { Personal } from '../personal.js';
 import { refused, type Refused } from '../refusal.js';
 
-/**
- * A change of a locale's own values. The values are a row (src/themes/theme-rows.ts); the event
- * proves when they became current, and which they were.
- */
+/** The values are a row (src/themes/theme-rows.ts); the event proves their digest. */
 export type ThemeEvent =
   | ({ readonly type: 'ThemePublished' } & ThemeChangeFacts & {
         /** SHA-256 of the values in canonical JSON, hex. */
         readonly digest: string;
-        /** The version whose values these are; null: they were given. */
+        /** The version whose values these are; null: new values. */
         readonly restores: number | null;
       })
   /** The locale has no values of its own any more. */
@@ -23,14 +20,13 @@ interface ThemeChangeFacts {
   readonly locale: string | null;
   /** Of the locale, from 1. */
   readonly version: number;
-  /** The member of staff; null: a caller with a key, whom the envelope names. */
+  /** The member of staff; null: a caller with a key, named by the envelope. */
   readonly by: Personal<string> | null;
 }
 
-/** A JSON object. */
 export type ThemeValues = Readonly<Record<string, unknown>>;
 
-/** The changes that a stream has: those of a tenant and mode on one day. */
+/** Of a tenant and mode on one day. */
 export type RecordedChanges = Set<string>;
 
 export const initialState: RecordedChanges = Set();
@@ -45,26 +41,24 @@ export const record = (recorded: RecordedChanges, event: ThemeEvent): Accepted<T
   events: recorded.has(nameOf(event)) ? [] : [event],
 });
 
-/** Locales with values of their own, besides the default. */
+/** Locales with their own values, without the default. */
 export const LOCALES_MAX = 100;
-/** UTF-8 bytes of the values of a locale, as JSON. */
+/** UTF-8 bytes of a locale's values, as JSON. */
 export const THEME_BYTES_MAX = 256 * 1024;
-/** Of the values of all locales together. */
+/** Of all locales together. */
 export const ALL_THEMES_BYTES_MAX = 4 * 1024 * 1024;
-/** What may be changed within a day. */
 export const CHANGED_BYTES_PER_DAY = 16 * 1024 * 1024;
-/** A small change counts as this many bytes, which limits their number, too. */
+/** Smaller changes count as this many bytes, which limits their number. */
 export const CHANGE_BYTES_MIN = 1024;
 
-/** What limits a change. */
 export interface ThemeLimits {
-  /** UTF-8 bytes of the own values, by locale (null: the default) that has any. */
+  /** UTF-8 bytes of the own values by locale (null: the default). */
   readonly bytes: ReadonlyMap<string | null, number>;
-  /** Charged to the last day. */
+  /** Within the last day. */
   readonly changedBytes: number;
 }
 
-/** Why these values are not taken; undefined: they are. @param bytes null: values are removed. */
+/** Why the values are refused. @param bytes null: values are removed. */
 export function refusalOfChange(
   limits: ThemeLimits,
   locale: string | null,

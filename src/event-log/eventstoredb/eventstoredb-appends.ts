@@ -15,20 +15,19 @@ import {
   exceptionOf,
   failureOf,
   NoAnswer,
-  saysOnlyAway,
+  isOnlyUnavailable,
 } from './eventstoredb-failures.js';
-import { within, type EventStoreDbSessions, type Session } from './eventstoredb-sessions.js';
+import { withDeadline, type EventStoreDbSessions, type Session } from './eventstoredb-sessions.js';
 import type { WireAppendResult } from './eventstoredb-wire.js';
 
-/** Limit of appends under way; the server's deadline does not count for those that wait here. */
-const APPENDS_AT_ONCE = 256;
+/** Limit of running appends; the server's deadline does not count for waiting ones. */
+const RUNNING_APPENDS_MAX = 256;
 const RETRY = { first: 20, max: 500 };
 
-/** The log lost its end while an append was under way. */
+/** The log lost its end during an append. */
 class OutcomeLost extends Error {}
 
-/** An append as its caller asks for it. */
-export interface AskedAppend {
+export interface AppendRequest {
   /** Its name in the store. */
   readonly stream: string;
   readonly expected: ExpectedRevision;
@@ -38,8 +37,7 @@ export interface AskedAppend {
   readonly epoch: number;
 }
 
-/** An append under way. */
-interface PendingAppend extends AskedAppend {
+interface PendingAppend extends AppendRequest {
   /** By `performance.now`. */
   readonly deadline: number;
   readonly learn: (reason: EventLogUnavailable) => void;
@@ -58,14 +56,13 @@ export interface AppendsOptions {
   /** Called before each append. @throws {LogAheadOfClock} */
   readonly checkClock: () => Promise<void>;
   readonly timeoutMs: number;
-  /** Limit of waiting appends. */
   readonly waitingMax: number;
   readonly observe: EventLogObserver | undefined;
 }
 
-/** Appends, each within its time and retried while its outcome is unknown. */
+/** Appends within their time, retried while the outcome is unknown. */
 export class EventStoreDbAppends {
-  private readonly slots = pLimit(APPENDS_AT_ONCE);
+  private readonly slots = pLimit(RUNNING_APPENDS_MAX);
   private readonly pending = new Set<Promise<unknown>>();
 
   constructor(private readonly options: AppendsOptions) {
@@ -73,26 +70,26 @@ export class EventStoreDbAppends {
     setMaxListeners(0, options.closing);
   }
 
-  /** @throws {EventLogUnavailable} when no further append is taken. */
+  /** @throws {EventLogUnavailable} when no further append is accepted. */
   admit(): void {
     if (this.options.closing.aborted) throw new EventLogUnavailable('the event log is closed');
     if (this.pending.size >= this.options.waitingMax)
       throw new EventLogUnavailable(`${this.pending.size} appends are waiting already`);
   }
 
-  /** Resolves when all appends under way are answered. */
+  /** Resolves when all running appends are answered. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.pending);
   }
 
   /** @throws {AppendTooLarge} {EventLogUnavailable} */
-  async append(asked: AskedAppend): Promise<AnsweredAppend> {
+  async append(asked: AppendRequest): Promise<AnsweredAppend> {
     const { timeoutMs } = this.options;
-    /** Why the store cannot be used, as far as a try has shown: more useful than "no answer". */
+    /** The reason found by a try, more useful than "no answer". */
     let known: EventLogUnavailable | undefined;
     const learn = (reason: EventLogUnavailable): void => void (known = reason);
     const attempt = { ...asked, deadline: performance.now() + timeoutMs, learn };
-    const work = within(
+    const work = withDeadline(
       timeoutMs,
       this.slots(async () => {
         await this.options.checkClock();
@@ -105,16 +102,13 @@ export class EventStoreDbAppends {
     } catch (error) {
       if (error instanceof NoAnswer)
         throw known ?? new EventLogUnavailable(`no answer within ${timeoutMs} ms`);
-      throw saysOnlyAway(error) ? (known ?? error) : error;
+      throw isOnlyUnavailable(error) ? (known ?? error) : error;
     } finally {
       this.pending.delete(work);
     }
   }
 
-  /**
-   * Retries the identical append whatever the outcome of the last try: the store recognises events
-   * that it has.
-   */
+  /** Retries the identical append after any outcome: the store recognises events that it has. */
   private async appendUntil({
     stream,
     expected,
@@ -124,16 +118,16 @@ export class EventStoreDbAppends {
     learn,
     epoch,
   }: PendingAppend): Promise<AnsweredAppend> {
-    // A try without an answer leaves time for another one, on another connection.
+    // Leaves time for another try, on another connection.
     const tryMs = this.options.timeoutMs / 2;
     for (let tries = 0, sent = 0; ; tries++) {
       const left = deadline - performance.now();
       if (left <= 0) throw new NoAnswer('the time of the append is over');
       let session: Session | undefined;
       try {
-        session = await within(left, this.options.sessions.current());
-        // The state that it was decided on may be lost with the end of the log. Once sent, it is
-        // unknown whether it was stored and kept.
+        session = await withDeadline(left, this.options.sessions.current());
+        // The log lost its end, and perhaps the state of the decision. Once sent, the outcome is
+        // unknown.
         if (epoch !== this.options.seen.epoch) {
           if (sent > 0) throw new OutcomeLost();
           return { result: { kind: 'conflict', actual: expected }, logId: session.logId };
@@ -141,7 +135,7 @@ export class EventStoreDbAppends {
         sent += 1;
         const ms = Math.min(tryMs, left);
         return {
-          result: await within(ms, session.wire.append(stream, expected, events, ms)),
+          result: await withDeadline(ms, session.wire.append(stream, expected, events, ms)),
           logId: session.logId,
         };
       } catch (error) {
@@ -149,15 +143,13 @@ export class EventStoreDbAppends {
           throw new EventLogUnavailable('the event log lost its end');
         if (error instanceof ConnectionChanged) sent -= 1;
         if (exceptionOf(error) === 'maximum-append-size-exceeded') throw new AppendTooLarge(bytes);
-        if (error instanceof EventLogUnavailable && !saysOnlyAway(error)) learn(error);
+        if (error instanceof EventLogUnavailable && !isOnlyUnavailable(error)) learn(error);
         await this.onFailedTry(error, session, tries, deadline);
       }
     }
   }
 
-  /**
-   * Waits for the next try. @throws the error for the append's caller, when there is no next try.
-   */
+  /** Waits for the next try. @throws the error for the caller when there is none. */
   private async onFailedTry(
     error: unknown,
     session: Session | undefined,
@@ -171,7 +163,7 @@ export class EventStoreDbAppends {
       observe?.unknownOutcome?.();
     if (session !== undefined && isAway) await this.options.sessions.replace(session);
     const waitMs = backOffMs(tries, RETRY);
-    // Closing answers the waiting appends; it does not wait for an unavailable store.
+    // Closing answers waiting appends; it does not wait for an unavailable store.
     if (!isAway || this.options.closing.aborted || performance.now() + waitMs >= deadline)
       throw asPortError(error);
     observe?.retry?.(undefined);

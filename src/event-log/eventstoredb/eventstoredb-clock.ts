@@ -1,12 +1,8 @@
-import { atMost } from '../../foundation/in-time.js';
+import { waitAtMost } from '../../foundation/timeout.js';
 import { isAhead, LogAheadOfClock } from '../clock.js';
 import type { NewestSeen } from '../newest-seen.js';
 
-/**
- * Compares the newest event of the log with the clock of this process before an append. The server
- * sets the times, so the comparison rests on the newest event that this process has read: each read
- * notes it, and the first append waits for one.
- */
+/** The server sets the times: each read records them, and the first append waits for one. */
 export class ClockCheck {
   private newest: { readonly ordinal: bigint; readonly recordedAt: number } | undefined;
   private isRead = false;
@@ -22,7 +18,7 @@ export class ClockCheck {
     });
   }
 
-  /** The time of an own append is an estimate, until the event is read. */
+  /** The time of an own append is an estimate until the event is read. */
   note(ordinal: bigint, recordedAt: number): void {
     if (this.newest === undefined || ordinal >= this.newest.ordinal)
       this.newest = { ordinal, recordedAt };
@@ -32,7 +28,7 @@ export class ClockCheck {
   async check(): Promise<void> {
     // A store without an answer refuses the append as well, or records it when it is back.
     if (!this.isRead)
-      await atMost(
+      await waitAtMost(
         this.timeoutMs,
         this.read().catch(() => undefined),
       );

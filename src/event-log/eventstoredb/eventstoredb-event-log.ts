@@ -31,28 +31,15 @@ import type { WirePosition } from './eventstoredb-wire.js';
 
 export interface EventStoreDbEventLogOptions extends EventLogOptions {
   readonly address: EventStoreAddress;
-  /**
-   * The owner of the log: the same for all processes of a ledger, another one for another ledger.
-   */
+  /** The owner of the log: equal for all processes of one ledger. */
   readonly owner: string;
-  /**
-   * The prefix of every stream's name in the store, so that several logs can share it. Default:
-   * none.
-   */
+  /** Prefix of all stream names, so that several logs can share a store. Default: none. */
   readonly namespace?: string;
-  /**
-   * The prefixes of this log's streams, behind the namespace; all other streams belong to other
-   * users of the store.
-   */
+  /** Prefixes of this log's streams after the namespace. */
   readonly prefix: string;
-  /**
-   * Called before the first read of or append to a log of this identity. @throws
-   * {EventLogUnavailable} when the log must not be used.
-   */
+  /** Called before the first read or append. @throws {EventLogUnavailable} to forbid it. */
   readonly accept?: (logId: string) => Promise<void>;
-  /**
-   * A subscription that does not report an event within this time after it was read is opened anew.
-   */
+  /** A subscription that does not report a read event within this time is opened anew. */
   readonly deafAfterMs?: number;
 }
 
@@ -60,10 +47,9 @@ const FOLLOW_PAGE = 1_000;
 const DEAF_AFTER_MS = 5_000;
 
 /**
- * The event log on EventStoreDB. Its streams are distinguished from other users' streams by the
- * prefix of their names; reads filter by prefix on the server. Every call goes to the leader: a
- * follower may lag, and a tail that moves past events which a lagging node did not show would lose
- * them.
+ * The event log on EventStoreDB. Prefixes separate its streams from those of other users; the
+ * server filters reads by them. Every call goes to the leader: a tail that passes events which a
+ * lagging follower did not show would lose them.
  */
 export class EventStoreDbEventLog implements EventLog {
   private readonly sessions: EventStoreDbSessions;
@@ -216,10 +202,10 @@ export class EventStoreDbEventLog implements EventLog {
         start: this.parsed(after),
         read: async (cursor, rung) => {
           if (epoch !== this.seen.epoch) throw new LogWentBack();
-          // When no position was rung, other users' events are skipped: they are not read again.
+          // Without a report, other users' events are skipped and not read again.
           const page = rung
             ? await this.events.readPage(cursor, pageSize)
-            : await this.events.readOn(cursor, pageSize);
+            : await this.events.readNextPage(cursor, pageSize);
           // The subscription has to report the events that were read here.
           if (page.events.length > 0) this.subscription.expect(page.next.commit);
           if (epoch !== this.seen.epoch) throw new LogWentBack();
@@ -249,10 +235,7 @@ export class EventStoreDbEventLog implements EventLog {
     return this.parsed(position).commit;
   }
 
-  /**
-   * Until the store was first reached the log's identity is unknown: the form of the position
-   * decides.
-   */
+  /** By the form alone until the store was first reached and the log's identity is known. */
   isPosition(text: string): boolean {
     return parseToken(text, this.sessions.logId) !== undefined;
   }
@@ -268,10 +251,7 @@ export class EventStoreDbEventLog implements EventLog {
     return { store, head: newest?.position, recordedAt: newest?.recordedAt };
   }
 
-  /**
-   * Answers the waiting appends (each within its time), ends all tails, then closes the
-   * connections.
-   */
+  /** Answers waiting appends in their time, ends tails, closes connections. */
   close(): Promise<void> {
     this.closing.abort();
     this.subscription.stop();

@@ -18,8 +18,8 @@ const HEAD_PAGE = 1_000;
 
 type NewestEvent = Pick<WireEvent, 'position' | 'createdAt'>;
 
-/** A page, how far it reached, and whether that was the end of the store. */
-interface Look extends TailPage<WirePosition> {
+/** A page and how far it reached. */
+interface ReadPage extends TailPage<WirePosition> {
   /** The newest event in it. */
   readonly last: NewestEvent | undefined;
   readonly isAtEnd: boolean;
@@ -29,13 +29,13 @@ export interface EventReaderOptions {
   readonly reads: EventStoreDbReads;
   readonly seen: NewestSeen;
   readonly comparison: SeenComparison;
-  /** Before the names of all streams; no part of them outside the store. */
+  /** Precedes the names of all streams; not part of them outside the store. */
   readonly namespace: string;
   /** Of this log's streams in the store, the namespace included. */
   readonly prefix: string;
 }
 
-/** Reads the events of this log, of a stream or of all, in a store that others use as well. */
+/** Reads this log's events in a store with other users. */
 export class EventStoreDbEventReader {
   /** The newest event of this log, and up to where no other event of this log follows it. */
   private newest:
@@ -62,7 +62,7 @@ export class EventStoreDbEventReader {
       }
     }
     if (isKnownThere) return;
-    // An empty page may be a read that the server broke off: the newest event shows more.
+    // The server may have broken off the read of an empty page: the newest event shows more.
     if (isReplaced) this.options.seen.lost(end.epoch);
     else await this.options.comparison.run();
     throw new LogWentBack();
@@ -86,7 +86,7 @@ export class EventStoreDbEventReader {
       empty = last === undefined ? empty + 1 : 0;
       if (events.length === count) continue;
       if (isEndNamed) return;
-      // A server that never names an end is believed when it returns an empty page twice.
+      // Without named ends, two empty pages count as the end.
       if (empty >= 2 && !(await this.options.reads.session()).namesEnds) return;
       if (empty >= ENDS_UNNAMED_MAX)
         throw new EventLogUnavailable('EventStoreDB ends reads before their end');
@@ -97,8 +97,8 @@ export class EventStoreDbEventReader {
     const cursor = positionOf(after, this.options.reads.logId);
     const { events } = await this.readPage(cursor, limit);
     if (events.length > 0) return events;
-    // The answer does not name an end: it is complete when the end was seen.
-    for await (const look of this.looks(cursor, limit))
+    // Without a named end, the answer is complete when the end was seen.
+    for await (const look of this.readPages(cursor, limit))
       if (look.events.length > 0) return look.events;
     return [];
   }
@@ -107,16 +107,11 @@ export class EventStoreDbEventReader {
     return (await this.newestEvent())?.position;
   }
 
-  /**
-   * The position of the newest event, and its time by the server's clock; undefined: none.
-   *
-   * Starts where no event of this log came before, so that other users' events are passed over once
-   * and not at every call.
-   */
+  /** By the server's clock. Skips other users' events only once. */
   async newestEvent(): Promise<{ position: Position; recordedAt: number } | undefined> {
     const { epoch } = this.options.seen;
     let { last, upTo } = this.newest ?? (await this.findNewest());
-    for await (const look of this.looks(upTo, HEAD_PAGE)) {
+    for await (const look of this.readPages(upTo, HEAD_PAGE)) {
       last = look.last ?? last;
       upTo = look.next;
     }
@@ -139,34 +134,34 @@ export class EventStoreDbEventReader {
   }
 
   /**
-   * A page that also shows how far it reached, other users' events included. The newest event of
-   * the store is read first, and then all events of this log and of that event's stream: where that
-   * event arrives, no event of this log was left out before it. A server that cancelled a call ends
-   * the read as if it were complete, so the end of an answer by itself shows nothing.
+   * A page and how far it reached, other users' events included. A server that cancels a call ends
+   * the read as if it were complete. Therefore the newest event of the store is read first, then
+   * all events of this log and of that event's stream: its arrival proves that no event of this log
+   * before it is missing.
    */
-  async readOn(after: WirePosition, limit: number): Promise<Look> {
-    return this.look(await this.newestBehind(after), after, limit);
+  async readNextPage(after: WirePosition, limit: number): Promise<ReadPage> {
+    return this.look(await this.newestAfter(after), after, limit);
   }
 
-  /**
-   * Pages up to the event that is the newest of the store when they begin: events that others
-   * append meanwhile do not prolong them.
-   */
-  private async *looks(after: WirePosition, limit: number): AsyncGenerator<Look, void, undefined> {
+  /** Ends at the store's newest event of the beginning, whatever others append. */
+  private async *readPages(
+    after: WirePosition,
+    limit: number,
+  ): AsyncGenerator<ReadPage, void, undefined> {
     let newest: WireEvent | undefined;
     for (let cursor = after; ;) {
-      newest ??= await this.newestBehind(cursor);
+      newest ??= await this.newestAfter(cursor);
       const look = await this.look(newest, cursor, limit);
       yield look;
       if (look.isAtEnd) return;
-      // Nothing arrived: the server broke the read off, or that event is scavenged by now.
+      // The server broke the read off, or that event has been scavenged.
       if (look.next === cursor) newest = undefined;
       cursor = look.next;
     }
   }
 
   /** Undefined: the server broke the read off. */
-  private async newestBehind(after: WirePosition): Promise<WireEvent | undefined> {
+  private async newestAfter(after: WirePosition): Promise<WireEvent | undefined> {
     const [newest] = (
       await this.options.reads.read({
         of: { prefixes: null, from: 'end' },
@@ -184,7 +179,7 @@ export class EventStoreDbEventReader {
     newest: WireEvent | undefined,
     after: WirePosition,
     limit: number,
-  ): Promise<Look> {
+  ): Promise<ReadPage> {
     if (newest !== undefined && comparePositions(newest.position, after) <= 0)
       return { events: [], last: undefined, next: after, isFull: false, isAtEnd: true };
     const { events: found, isFull } =
@@ -220,7 +215,7 @@ export class EventStoreDbEventReader {
     prefixes: readonly string[],
     limit: number,
   ): Promise<{ readonly events: readonly WireEvent[]; readonly isFull: boolean }> {
-    // The read begins with the event at the position itself, when that event passes the filter.
+    // Includes the event at the position itself when it passes the filter.
     const { events: read, isCut } = await this.options.reads.read({
       of: { prefixes, from: after === BEFORE_ALL ? 'start' : after },
       count: limit + 1,

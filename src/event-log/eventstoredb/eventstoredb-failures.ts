@@ -1,25 +1,22 @@
 import { EventLogUnavailable } from '../event-log.js';
 
-/** No message arrived in time. The call may have been carried out, or may be later. */
+/** No message arrived in time. The call may still have an effect. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/**
- * The connection of a call is gone; nothing is sent over another one before the log was compared.
- * Nothing was sent.
- */
+/** Nothing was sent: the connection is gone, and another must compare the log first. */
 export class ConnectionChanged extends Error {
   override readonly name = 'ConnectionChanged';
 }
 
 /** What a failed call means to its caller. */
 export type Failure =
-  /** The store is unavailable, electing, or did not answer: the identical call may be retried. */
+  /** Unavailable, electing or late: the identical call may be retried. */
   | { readonly kind: 'away'; readonly reason: string; readonly isOutcomeUnknown: boolean }
-  /** The store answers, and an operator has to act before it can be used. */
+  /** The store answers but needs an operator's action. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** A fault of this call or of this code; a retry is no use. */
+  /** A fault of this call or of this code; a retry is useless. */
   | { readonly kind: 'fault' };
 
 const CANCELLED = 1;
@@ -37,14 +34,13 @@ export const NOT_TRUSTED =
   'the certificate of EventStoreDB is not trusted: name its authority by tlsCAFile in EVENT_STORE_URL';
 export const WITHOUT_TLS = 'EventStoreDB answers without TLS: EVENT_STORE_URL lacks ?tls=false';
 export const HOST_UNKNOWN = 'the host in EVENT_STORE_URL cannot be found';
-const AWAY = 'EventStoreDB is away or does not answer';
+const AWAY = 'EventStoreDB is unavailable or does not answer';
 const REFUSES_USER =
   'EventStoreDB refuses the user or the password in EVENT_STORE_URL, or the user may not read and write here';
 
 /**
- * Classifies errors of the client and of gRPC by their appearance: `type` and `code` are missing or
- * wrong on several of them, and their messages may quote the request, so none of it appears in a
- * reason.
+ * Classifies errors of the client and of gRPC by their appearance: several have no or a wrong
+ * `type` and `code`. Messages may quote the request, so no reason contains them.
  */
 export function failureOf(error: unknown): Failure {
   if (error instanceof NoAnswer) return { kind: 'away', reason: AWAY, isOutcomeUnknown: true };
@@ -64,7 +60,8 @@ export function failureOf(error: unknown): Failure {
     case UNIMPLEMENTED:
       return {
         kind: 'refused',
-        reason: 'what answers at EVENT_STORE_URL is no EventStoreDB of version 21.10 or newer',
+        reason:
+          'the server at EVENT_STORE_URL is not EventStoreDB 21.10 or newer: change the address',
       };
     case UNAVAILABLE:
       return {
@@ -80,8 +77,7 @@ export function failureOf(error: unknown): Failure {
     case INTERNAL:
       return { kind: 'away', reason: AWAY, isOutcomeUnknown: true };
     default:
-      // The client's own errors without a code: a failed discovery, a server that reports that it
-      // is not ready.
+      // The client's own errors have no code: failed discovery, a server that is not ready.
       return /discover|not ready|write after end|Channel has been shut down|stream was destroyed/i.test(
         text,
       )
@@ -90,26 +86,23 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-/** The error in the terms of the port; errors of this code are passed on unchanged. */
+/** Converts to errors of the port; errors of this code pass unchanged. */
 export function asPortError(error: unknown): unknown {
   if (error instanceof EventLogUnavailable) return error;
   const failure = failureOf(error);
-  // Without the cause: an error of the client may contain the request, and with it personal data.
+  // An error of the client may contain the request, and with it personal data.
   return failure.kind === 'fault' ? withoutPayload(error) : new EventLogUnavailable(failure.reason);
 }
 
 /** An error of the port without a cause. */
-export const saysOnlyAway = (error: unknown): boolean =>
+export const isOnlyUnavailable = (error: unknown): boolean =>
   error instanceof EventLogUnavailable && error.message === AWAY;
 
-/**
- * The failure of a read of the whole log from an invalid position; other failures of the server
- * look alike.
- */
-export const mayBeNoPosition = (error: unknown): boolean =>
+/** An invalid position of the whole log fails so, and other failures look alike. */
+export const mayBeInvalidPosition = (error: unknown): boolean =>
   isRecord(error) && error.code === UNKNOWN;
 
-/** Which exception the server names in the trailers of its answer. */
+/** The exception that the trailers of the answer name. */
 export function exceptionOf(error: unknown): string | undefined {
   return trailerOf(error, 'exception');
 }

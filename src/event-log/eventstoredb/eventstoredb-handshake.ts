@@ -7,12 +7,12 @@ import { HOST_UNKNOWN, NOT_TRUSTED, WITHOUT_TLS } from './eventstoredb-failures.
 
 type Host = EventStoreAddress['hosts'][number];
 
-/** What a node answers to the first message of TLS. */
+/** A node's answer to the first message of TLS. */
 type Handshake = 'trusted' | 'untrusted' | 'no TLS' | 'host unknown' | 'no answer';
 
 /**
- * Why no client reaches the nodes of this address: gRPC reports a connection without TLS to a node
- * with TLS, and every failure of a discovery, as a node that is away. Undefined: they are away.
+ * Why no client reaches these nodes: gRPC reports a connection without TLS to a node with TLS, and
+ * every failed discovery, as an unavailable node. Undefined: the nodes are unavailable.
  */
 export async function connectionProblem(
   address: EventStoreAddress,
@@ -47,7 +47,7 @@ function shakeHands(
       host,
       port,
       ...ca,
-      // The answer is of interest, trusted or not. Nothing is sent over the connection.
+      // Only the answer counts, trusted or not. Nothing is sent over the connection.
       rejectUnauthorized: false,
       ALPNProtocols: ['h2'],
       ...(isIP(host) === 0 ? { servername: host } : {}),

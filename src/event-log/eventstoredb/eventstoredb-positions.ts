@@ -5,16 +5,11 @@ const NUMBER_MAX = 2n ** 64n - 1n;
 
 export const BEFORE_ALL: WirePosition = { commit: -1n, prepare: -1n };
 
-/**
- * The first eight hex digits of the log's id, commit and prepare position as decimals, with dashes
- * between.
- */
+/** Eight hex digits of the log's id, commit and prepare position, with dashes. */
 export const tokenOf = (logId: string, { commit, prepare }: WirePosition): Position =>
   `${logId.slice(0, 8)}-${commit}-${prepare}`;
 
-/**
- * @param logId undefined until the store was first reached: then the form of the token decides.
- */
+/** @param logId undefined until the store was first reached: then the form of the token decides. */
 export function parseToken(text: string, logId: string | undefined): WirePosition | undefined {
   const [, log, commit = '', prepare = ''] =
     /^([0-9a-f]{8})-(0|[1-9]\d{0,19})-(0|[1-9]\d{0,19})$/.exec(text) ?? [];

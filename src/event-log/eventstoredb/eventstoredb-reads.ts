@@ -2,18 +2,13 @@ import { EventLogUnavailable } from '../event-log.js';
 import type { NewestSeen } from '../newest-seen.js';
 import { asPortError, failureOf } from './eventstoredb-failures.js';
 import { tokenOf } from './eventstoredb-positions.js';
-import { within, type EventStoreDbSessions, type Session } from './eventstoredb-sessions.js';
+import { withDeadline, type EventStoreDbSessions, type Session } from './eventstoredb-sessions.js';
 import type { WireEvent, WirePage, WireRead } from './eventstoredb-wire.js';
 
-/**
- * Limit of a filtered read: in a busy shared store it may search for long before it finds an event.
- */
+/** A filtered read of a busy shared store may search long before it finds an event. */
 const SCAN_MS_MAX = 600_000;
 
-/**
- * A server that names the ends of streams and still returned this many empty reads without an end
- * is shutting down.
- */
+/** A server that names ends, yet returns this many empty reads without one, is shutting down. */
 export const ENDS_UNNAMED_MAX = 10;
 
 export interface ReadsOptions {
@@ -27,7 +22,7 @@ export interface ReadsOptions {
   readonly closing: AbortSignal;
 }
 
-/** Reads on the current session, each within a time limit; they note the newest event seen. */
+/** Reads on the current session within a time limit, and records the newest event seen. */
 export class EventStoreDbReads {
   constructor(private readonly options: ReadsOptions) {}
 
@@ -43,7 +38,7 @@ export class EventStoreDbReads {
   /** @throws {EventLogUnavailable} */
   async session(): Promise<Session> {
     try {
-      return await within(this.options.timeoutMs, this.options.sessions.current());
+      return await withDeadline(this.options.timeoutMs, this.options.sessions.current());
     } catch (error) {
       throw asPortError(error);
     }
@@ -54,13 +49,13 @@ export class EventStoreDbReads {
     const session = await this.session();
     const { epoch } = this.options.seen;
     try {
-      // A read that filters the whole store may be silent for long: it is waited for while the
-      // store answers another call.
+      // A read that filters the whole store may be silent for long: it may run while the store
+      // answers another call.
       const isAlive =
         'prefixes' in query.of && query.of.prefixes !== null
           ? () => this.isAlive(session)
           : undefined;
-      const page = await within(
+      const page = await withDeadline(
         isAlive ? SCAN_MS_MAX : this.options.timeoutMs * 2,
         session.wire.read(query, this.options.timeoutMs, isAlive),
       );
@@ -72,7 +67,7 @@ export class EventStoreDbReads {
     }
   }
 
-  /** Of this log: other users' events may be scavenged by the store's operator. */
+  /** Of this log only: the store's operator may scavenge other users' events. */
   private noteRead(events: readonly WireEvent[], logId: string, epoch: number): void {
     for (const { id, stream, position, createdAt } of [events[0], events.at(-1)].filter(
       (event) => event !== undefined,
@@ -90,7 +85,7 @@ export class EventStoreDbReads {
   private async isAlive({ wire }: Session): Promise<void> {
     if (this.options.closing.aborted) throw new EventLogUnavailable('the event log is closed');
     const ms = this.options.timeoutMs;
-    await within(
+    await withDeadline(
       ms,
       wire.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 }, ms),
     );

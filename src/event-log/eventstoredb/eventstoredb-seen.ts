@@ -1,6 +1,6 @@
 import type { SeenEvent } from '../event-log.js';
 import type { NewestSeen, Seen } from '../newest-seen.js';
-import { asPortError, mayBeNoPosition, NoAnswer } from './eventstoredb-failures.js';
+import { asPortError, mayBeInvalidPosition, NoAnswer } from './eventstoredb-failures.js';
 import { comparePositions, parseToken } from './eventstoredb-positions.js';
 import { ENDS_UNNAMED_MAX, type EventStoreDbReads } from './eventstoredb-reads.js';
 import type { EventStoreDbWire, WirePosition } from './eventstoredb-wire.js';
@@ -22,7 +22,7 @@ export class SeenComparison {
     const at = parseToken(position, this.reads.logId);
     if (at === undefined) return false;
     const { wire } = await this.reads.session();
-    // Until the store was first reached it is unknown whose position it is.
+    // The store was never reached: the position's log is unknown.
     if (parseToken(position, this.reads.logId) === undefined) return false;
     try {
       return await holdsOn(wire, { position: at, eventId }, this.reads.timeoutMs);
@@ -42,17 +42,16 @@ export class SeenComparison {
 
   appended(event: Seen, epoch: number): void {
     const { newest } = this.seen;
-    // Mostly an answer that others overtook, or a repetition; a log that went back assigns
-    // positions again.
+    // Mostly an overtaken answer or a repetition; but a log that went back assigns positions again.
     if (newest !== undefined && event.ordinal <= newest.ordinal) this.run().catch(() => undefined);
     this.seen.note(event.ordinal, event, epoch);
   }
 }
 
 /**
- * Whether the event is at that position. An empty answer shows nothing, for a server that cancelled
- * the call ends it so: it counts when the newest event of the store is before the position. A
- * server that does not know the position refuses the read while it answers other calls.
+ * Whether the event is at that position. An empty answer counts only when the store's newest event
+ * is before the position, since a cancelled call also ends empty. A server without the position
+ * refuses the read while it answers other calls.
  * @throws {NoAnswer} when it cannot be determined.
  */
 async function holdsOn(
@@ -65,7 +64,7 @@ async function holdsOn(
     const { events } = await wire
       .read({ of: { prefixes: null, from: position }, count: 1 }, ms)
       .catch((error: unknown) => {
-        if (!mayBeNoPosition(error)) throw error;
+        if (!mayBeInvalidPosition(error)) throw error;
         isRefused = true;
         return { events: [] };
       });

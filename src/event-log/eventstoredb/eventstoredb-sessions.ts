@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { inTime } from '../../foundation/in-time.js';
+import { withTimeout } from '../../foundation/timeout.js';
 import { EventLogUnavailable, LogOlderThanBaseline } from '../event-log.js';
 import type { EventStoreAddress } from '../../config/event-store-url.js';
-import { asPortError, exceptionOf, NoAnswer, saysOnlyAway } from './eventstoredb-failures.js';
+import { asPortError, exceptionOf, NoAnswer, isOnlyUnavailable } from './eventstoredb-failures.js';
 import { connectionProblem } from './eventstoredb-handshake.js';
 import { EventStoreDbWire } from './eventstoredb-wire.js';
 
 /** A client that has reached a store of this ledger. */
 export interface Session {
   readonly wire: EventStoreDbWire;
-  /** Of the server, as it returns it: `23.10.8.0`. */
+  /** As the server returns it: `23.10.8.0`. */
   readonly version: string;
   readonly logId: string;
   /** Whether it reports where a stream ends. */
@@ -18,37 +18,25 @@ export interface Session {
 
 export interface SessionsOptions {
   readonly address: EventStoreAddress;
-  /**
-   * The owner of the log: a digest that only the same master key produces. Stored by the first
-   * process that opens the store.
-   */
+  /** Digest of the master key, stored by the first process that opens the store. */
   readonly owner: string;
-  /** The stream whose metadata contain the log's identity. */
+  /** The stream whose metadata has the log's identity. */
   readonly identityStream: string;
   /** Limit of opening a session. */
   readonly openTimeoutMs: number;
-  /**
-   * Whether the log of this identity may be used. @throws {EventLogUnavailable} when it must not.
-   */
+  /** @throws {EventLogUnavailable} when the log of this identity must not be used. */
   readonly accept?: (logId: string) => Promise<void>;
-  /**
-   * Called with each client that reached the log, before any other call over its connection.
-   * @param ms its time limit.
-   */
+  /** Called first with each connected client. @param ms its time limit. */
   readonly onConnected?: (wire: EventStoreDbWire, ms: number) => Promise<void>;
 }
 
 const OLDEST = [21, 10] as const;
-/** Limit of redirects from one node to the node that it names as leader. */
+/** Redirects to a named leader. */
 const NAMED_LEADERS_MAX = 2;
-/** Replaces the version of a server that does not know the question, which exists since 21.10. */
+/** For servers before 21.10, which do not report their version. */
 const VERSION_UNKNOWN = 'unknown';
 
-/**
- * One client at a time, replaced when it may be stuck: after a call without an answer or a failed
- * discovery a client can wait without end, or repeat its failure from memory, while a new one
- * works. Calls under way on the old client run to their end.
- */
+/** Replaces a client that may be stuck: it can wait forever or repeat a failure. */
 export class EventStoreDbSessions {
   private opening: Promise<Session> | undefined;
   private connected: Session | undefined;
@@ -58,12 +46,12 @@ export class EventStoreDbSessions {
 
   constructor(private readonly options: SessionsOptions) {}
 
-  /** The identity of the log, once a session has read it. */
+  /** Known once a session has read it. */
   get logId(): string | undefined {
     return this.known;
   }
 
-  /** @throws {EventLogUnavailable} whose message says what is wrong. */
+  /** @throws {EventLogUnavailable} with a message for operators. */
   current(): Promise<Session> {
     if (this.isClosed) return Promise.reject(new EventLogUnavailable('the event log is closed'));
     const { connected } = this;
@@ -76,7 +64,7 @@ export class EventStoreDbSessions {
     return this.opening;
   }
 
-  /** The next call uses a new client; no effect when this one was already replaced. */
+  /** The next call uses a new client; without effect when this one was already replaced. */
   async replace(session: Session): Promise<void> {
     const current = this.opening;
     if (
@@ -101,29 +89,26 @@ export class EventStoreDbSessions {
     const { openTimeoutMs } = this.options;
     const startedAt = performance.now();
     try {
-      const session = await within(openTimeoutMs, this.identifyAtLeader(wire));
+      const session = await withDeadline(openTimeoutMs, this.identifyAtLeader(wire));
       this.connected = session;
       return session;
     } catch (error) {
       const left = openTimeoutMs - (performance.now() - startedAt);
-      const explained = await this.explained(asPortError(error), left);
+      const explained = await this.explainError(asPortError(error), left);
       this.opening = undefined;
       this.retire(wire);
       throw explained;
     }
   }
 
-  /** In the rest of the time, so that the caller of a node that hangs does not wait for longer. */
-  private async explained(error: unknown, withinMs: number): Promise<unknown> {
-    if (!saysOnlyAway(error) || withinMs < 1) return error;
+  /** Within the remaining time, so that a hanging node does not delay the caller. */
+  private async explainError(error: unknown, withinMs: number): Promise<unknown> {
+    if (!isOnlyUnavailable(error) || withinMs < 1) return error;
     const problem = await connectionProblem(this.options.address, withinMs);
     return problem === undefined ? error : new EventLogUnavailable(problem);
   }
 
-  /**
-   * A follower names the leader, and the same client goes there with its next call: a new client
-   * would ask the follower again.
-   */
+  /** A follower names the leader to its client; a new client would reach the follower again. */
   private async identifyAtLeader(wire: EventStoreDbWire): Promise<Session> {
     for (let left = NAMED_LEADERS_MAX; ; left--) {
       try {
@@ -178,10 +163,7 @@ export class EventStoreDbSessions {
     return { ...identity, namesEnds: isEndNamed };
   }
 
-  /**
-   * Of several processes that find a new store at the same time one writes first; all use what it
-   * wrote.
-   */
+  /** Of several processes with a new store one writes first; all use its identity. */
   private async createIdentity(
     wire: EventStoreDbWire,
   ): Promise<Identity & { readonly namesEnds: boolean }> {
@@ -203,29 +185,26 @@ export class EventStoreDbSessions {
     return identity;
   }
 
-  /**
-   * The metadata of a stream are in a stream of their own, which no prefix of this log matches:
-   * they are never read as events.
-   */
+  /** The stream of the metadata, outside this log's prefixes: never read as events. */
   private get stream(): string {
     return `$$${this.options.identityStream}`;
   }
 
-  /** Its calls have at most this long to end by themselves. */
+  /** Running calls have at most this long to end. */
   private retire(wire: EventStoreDbWire): void {
     setTimeout(() => void this.dispose(wire), this.options.openTimeoutMs).unref();
   }
 
   private async dispose(wire: EventStoreDbWire): Promise<void> {
     if (!this.open.delete(wire)) return;
-    await within(this.options.openTimeoutMs, wire.close()).catch(() => undefined);
+    await withDeadline(this.options.openTimeoutMs, wire.close()).catch(() => undefined);
   }
 }
 
 interface Identity {
   readonly id: string;
   readonly owner: string;
-  /** Undefined: of a development build from before the first release. */
+  /** Undefined: a development build from before the first release. */
   readonly baseline: number | undefined;
 }
 
@@ -253,6 +232,6 @@ function isTooOld(version: string): boolean {
 }
 
 /** @throws {NoAnswer} after that time; a later answer is dropped. */
-export function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  return inTime(work, ms, () => new NoAnswer(`no answer within ${ms} ms`));
+export function withDeadline<T>(ms: number, work: Promise<T>): Promise<T> {
+  return withTimeout(work, ms, () => new NoAnswer(`no answer within ${ms} ms`));
 }

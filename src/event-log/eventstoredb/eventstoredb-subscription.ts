@@ -7,7 +7,7 @@ export interface SubscriptionOptions {
   readonly sessions: EventStoreDbSessions;
   readonly doorbell: Doorbell;
   readonly prefix: string;
-  /** A stored event that the subscription did not report within this time shows that it is deaf. */
+  /** An event that is not reported within this time shows that the subscription is broken. */
   readonly deafAfterMs: number;
   readonly onRestart: () => void;
 }
@@ -15,9 +15,9 @@ export interface SubscriptionOptions {
 const RETRY = { first: 50, max: 2_000 };
 
 /**
- * A live subscription that only rings the doorbell: events are read in pages, so it may be dropped
- * in a burst, end or fall silent, and no event is lost; it is opened anew, and then every reader
- * reads once. Runs while it has listeners.
+ * A live subscription as a signal only: events are read in pages, so it may be dropped, end or fall
+ * silent without losing events. It is then opened anew, and every reader reads once. Runs while it
+ * has listeners.
  */
 export class EventStoreDbSubscription {
   private listeners = 0;
@@ -29,7 +29,7 @@ export class EventStoreDbSubscription {
 
   constructor(private readonly options: SubscriptionOptions) {}
 
-  /** Keeps the subscription up until the returned function is called. */
+  /** Keeps the subscription open until the returned function is called. */
   listen(): () => void {
     this.listeners += 1;
     if (this.listeners === 1) this.start();
@@ -76,22 +76,19 @@ export class EventStoreDbSubscription {
         session = await sessions.current();
         const wasHeard = await this.subscribeOnce(session, signal);
         if (wasHeard) failures = 0;
-        // A subscription that was dropped or cut is opened again on the same client, which repairs
-        // its connection; after a deaf one the client is replaced.
+        // A dropped subscription is reopened on the same client, which repairs its connection; a
+        // broken one needs a new client.
         else if (!signal.aborted) await sessions.replace(session);
       } catch {
-        // The readers find out what is wrong with the store, and report it.
+        // The readers report what is wrong with the store.
       }
       if (signal.aborted) return;
       await pause(backOffMs(failures++, RETRY), signal);
     }
   }
 
-  /**
-   * Events that exist already are never reported by a new subscription: a tail that catches up on
-   * them does not show it to be deaf.
-   */
-  private async passOver(wire: EventStoreDbWire): Promise<void> {
+  /** Existing events are never reported, and so prove nothing about the subscription. */
+  private async skipExisting(wire: EventStoreDbWire): Promise<void> {
     try {
       const { events } = await wire.read(
         { of: { prefixes: null, from: 'end' }, backwards: true, count: 1 },
@@ -105,7 +102,7 @@ export class EventStoreDbSubscription {
     }
   }
 
-  /** Resolves when it ends, for any reason. False when it was never confirmed, or went deaf. */
+  /** Resolves when it ends, for any reason. False: never confirmed, or broken. */
   private async subscribeOnce({ wire }: Session, signal: AbortSignal): Promise<boolean> {
     const { doorbell, prefix, deafAfterMs } = this.options;
     let isConfirmed = false;
@@ -127,9 +124,9 @@ export class EventStoreDbSubscription {
               isConfirmed = true;
               clearTimeout(unconfirmed);
               this.heard = this.awaited;
-              // Wakes the readers for events between their last read and now.
+              // For events between the readers' last read and now.
               doorbell.wakeAll();
-              void this.passOver(wire);
+              void this.skipExisting(wire);
             },
             event: ({ commit }) => {
               if (commit > this.heard) this.heard = commit;

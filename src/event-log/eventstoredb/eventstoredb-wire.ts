@@ -15,7 +15,7 @@ export interface WirePosition {
   readonly prepare: bigint;
 }
 
-/** An event as the server returns it: its texts are the bytes as UTF-8, not parsed. */
+/** Texts are the bytes as UTF-8, not parsed. */
 export interface WireEvent extends NewEvent {
   readonly stream: string;
   readonly revision: bigint;
@@ -31,20 +31,17 @@ export type WireAppendResult =
 export interface WirePage {
   readonly events: readonly WireEvent[];
   /**
-   * The server reported that the stream ends here, or does not exist. Without that a short page may
-   * be incomplete: a server that cancelled the call ends it as if it were complete. Servers never
-   * report the end of the whole log; of a stream current versions do.
+   * The server reported that the stream ends here or does not exist. Otherwise a short page may be
+   * incomplete, since a cancelled call ends the same way. Current servers report the end of a
+   * stream, and none reports that of the whole log.
    */
   readonly isEndNamed: boolean;
-  /** The read was ended here for the bytes of its events: more may follow. */
+  /** Cut for its size: more events may follow. */
   readonly isCut: boolean;
 }
 
 export interface WireRead {
-  /**
-   * Of one stream; or of the whole log, all of it (`null`) or the streams whose names begin with
-   * one of these prefixes.
-   */
+  /** One stream; or the whole log, all of it (`null`) or streams with one of these prefixes. */
   readonly of:
     | { readonly stream: string; readonly from: bigint | 'end' }
     | {
@@ -60,10 +57,10 @@ type ReadCall = ReturnType<InstanceType<typeof streamsService.StreamsClient>['re
 const TICKS_PER_MS = 10_000n;
 
 /**
- * The client, with our own calls on its connection. Its public calls parse every payload and drop
- * the bytes, take no deadline on reads, do not filter a read of the whole log, and append over a
- * stream that all its users share, where one failure rejects them all. The hard parts are used:
- * discovery, following the leader, TLS, credentials, the generated messages.
+ * The client with own calls on its connection. The public calls parse payloads and drop the bytes,
+ * have no deadline on reads and no filter on the whole log, and append over one shared stream where
+ * one failure rejects all. Used from it: discovery, following the leader, TLS, credentials, the
+ * generated messages.
  */
 export class EventStoreDbWire extends EventStoreDBClient {
   private connection: 'any' | 'the current one' | 'gone' = 'any';
@@ -71,39 +68,35 @@ export class EventStoreDbWire extends EventStoreDBClient {
   constructor(address: EventStoreAddress) {
     super(...clientArguments(address));
     const onError = this.handleError;
-    // Not awaited, and it awaits the next connection: when that fails, the rejection would end the
-    // process.
+    // Not awaited: the handler awaits the next connection, and its rejection would end the process.
     this.handleError = async (client, error) => onError(client, error).catch(() => undefined);
   }
 
-  /** Of the server; `unknown` when it does not say. */
+  /** Of the server; `unknown` when it does not report it. */
   async serverVersion(): Promise<string> {
     return (await this.capabilities).serverVersion;
   }
 
-  /**
-   * Whether the connection of `keepToConnection` is gone: its successor may lead to a node that
-   * lacks the log's end.
-   */
+  /** True: the next connection may lead to a node that lacks the log's end. */
   get isConnectionGone(): boolean {
     return this.connection === 'gone';
   }
 
-  /** From now on appends use the current connection only. @throws {NoAnswer} when there is none. */
+  /** Appends use the current connection only from now on. @throws {NoAnswer} when there is none. */
   async keepToConnection(): Promise<void> {
     const channel = await this.getChannel();
     if (channel.getConnectivityState(false) !== connectivityState.READY)
       throw new NoAnswer('the connection is gone');
     this.connection = 'the current one';
-    // Called once, at the next change of state; closing a channel changes its state, too.
+    // Called once, at the next change of state, closing included.
     channel.watchConnectivityState(connectivityState.READY, Infinity, () => {
       this.connection = 'gone';
     });
   }
 
   /**
-   * A classic append: its own call, its own deadline, refused by a node that does not lead.
-   * @param deadlineMs counts from now; grpc ends the call with an error then.
+   * A classic append with its own call and deadline, refused by a node that does not lead.
+   * @param deadlineMs counts from now.
    * @throws {ConnectionChanged} with nothing sent.
    */
   append(
@@ -135,7 +128,7 @@ export class EventStoreDbWire extends EventStoreDBClient {
   }
 
   /**
-   * One page, in the order of the query; a stream that does not exist is empty.
+   * One page in the order of the query; empty for a missing stream.
    * @param silenceMs after this time without a message `isAlive` is called; without it, or when it
    * fails, the read is abandoned.
    */
@@ -180,7 +173,7 @@ export class EventStoreDbWire extends EventStoreDBClient {
           hasEnded = true;
           resolve();
         });
-        // Cancelled by the server or by a lost connection without a word.
+        // Cancelled by the server or by a lost connection, without an error.
         call.on('close', () => reject(new NoAnswer('a read was closed before its end')));
       });
       return { events: found, isEndNamed, isCut };
@@ -190,10 +183,7 @@ export class EventStoreDbWire extends EventStoreDBClient {
     }
   }
 
-  /**
-   * Every new event of these streams, from now on, until `cancel`; no event after that, or after an
-   * error or the end.
-   */
+  /** Every new event of these streams until `cancel`, an error or the end. */
   async subscribe(
     prefix: string,
     on: {
@@ -225,7 +215,7 @@ export class EventStoreDbWire extends EventStoreDBClient {
     };
   }
 
-  /** Ends the calls under way and closes the connection. */
+  /** Ends the running calls and closes the connection. */
   async close(): Promise<void> {
     await this.dispose();
     const channel = await this.getChannel();
@@ -239,10 +229,7 @@ export class EventStoreDbWire extends EventStoreDBClient {
   }
 }
 
-/**
- * Cancelled late: grpc-js answers a cancellation during the handling of a message with an
- * exception. The client's own listeners stay: they make it forget the call.
- */
+/** Deferred: grpc-js throws for a cancellation while it handles a message. */
 function cancel(call: ReadCall): void {
   call.on('error', () => undefined);
   setImmediate(() => call.cancel());
@@ -294,8 +281,7 @@ function appendHeader(stream: string, expected: ExpectedRevision): streams.Appen
 function appendMessage({ id, type, data, metadata }: NewEvent): streams.AppendReq {
   const message = new streams.AppendReq.ProposedMessage();
   message.setId(new shared.UUID().setString(id));
-  // The server shows such an event as JSON, and its own projections can read it; the bytes are
-  // unchanged.
+  // Lets the server show the event as JSON and its projections read it; the bytes are unchanged.
   message.getMetadataMap().set('type', type).set('content-type', 'application/json');
   message.setData(bytes(data));
   if (metadata !== '') message.setCustomMetadata(bytes(metadata));
@@ -332,7 +318,7 @@ function readRequest({ of, backwards = false, count }: WireRead): streams.ReadRe
     const stream = new streams.ReadReq.Options.StreamOptions().setStreamIdentifier(
       identifier(of.stream),
     );
-    // With it the server returns the stream's last revision behind the events.
+    // The server then returns the stream's last revision after the events.
     options
       .setControlOption(new streams.ReadReq.Options.ControlOption().setCompatibility(1))
       .setStream(
@@ -375,10 +361,7 @@ function allFrom(from: WirePosition | 'start' | 'end'): streams.ReadReq.Options.
   );
 }
 
-/**
- * How far the server searches before it reports a checkpoint: rarely, for checkpoints are not used
- * here.
- */
+/** Searched events between checkpoints: rare, since checkpoints are not used. */
 const CHECKPOINT_EVERY = 1_000;
 
 function streamPrefixes(prefixes: readonly string[]): streams.ReadReq.Options.FilterOptions {

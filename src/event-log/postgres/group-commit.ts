@@ -3,32 +3,24 @@ import { backOffMs } from '../../foundation/pause.js';
 import { EventLogUnavailable } from '../event-log.js';
 import type { BatchedAppend, BatchedResult } from './postgres-append-batch.js';
 
-/**
- * Sends batches to the store, in the order of the calls; replaced by a new one after any failure.
- */
+/** Sends batches to the store in the order of the calls; replaced after any failure. */
 export interface BatchStore {
-  /**
-   * All in one transaction, one result per append in their order. Rejects when the outcome is
-   * unknown or nothing was stored.
-   */
+  /** One transaction, one result per append. Rejects when the outcome is unknown or nothing. */
   commit(appends: readonly BatchedAppend[]): Promise<readonly BatchedResult[]>;
   readonly isLost: () => boolean;
-  /** Immediately; batches under way reject. */
+  /** Immediately; running batches reject. */
   destroy(): void;
 }
 
 export interface GroupCommitOptions {
   open(): Promise<BatchStore>;
-  /**
-   * True for errors after which the identical batch may be retried: the store is unavailable, or it
-   * rolled back a deadlocked transaction.
-   */
+  /** The identical batch may be retried: the store is unavailable or rolled back a deadlock. */
   isTransient(error: unknown): boolean;
-  /** True for errors with which the store says that it took nothing, and takes nothing for now. */
+  /** The store accepts no writes for now, and took none. */
   takesNothing(error: unknown): boolean;
   /** An append returns, or throws, within this time. */
   readonly appendTimeoutMs: number;
-  /** Limit of callers that wait for the batch under way. */
+  /** Callers that wait during a running batch. */
   readonly waitingAppendsMax: number;
   readonly batchAppendsMax: number;
   readonly batchBytesMax: number;
@@ -47,24 +39,20 @@ interface PendingAppend extends BatchedAppend {
 type Answer = () => void;
 
 const RETRY = { first: 20, max: 500 };
-/**
- * The overhead of an event beyond its bytes, so that many empty events do not make an endless
- * batch.
- */
+/** Per event, so that many empty events do not make an endless batch. */
 const EVENT_OVERHEAD_BYTES = 128;
-/** One in the store's work, one on its way to it. */
+/** One executed by the store, one on its way. */
 const BATCHES_IN_FLIGHT_MAX = 2;
 /** Fewer appends than this do not get a transaction of their own while others are in flight. */
 const BATCH_SPLIT_MIN = 16;
 
 /**
- * Appends that wait during a commit share the next one, each with its own result: batches grow with
- * the load. The store takes one batch after the other; with enough callers a second one is sent
- * meanwhile.
- *
- * A commit that fails without an answer is retried unchanged (a store recognises events that it
- * has), for as long as a caller waits for it, unless the store takes nothing. One that cannot
- * succeed is sent append by append, so that an invalid append fails alone.
+ * Appends that wait during a commit share the next one, each with its own result, so batches grow
+ * with the load. The store takes one batch after the other; with enough callers a second one is
+ * sent meanwhile.
+ * A commit without an answer is retried unchanged while a caller waits (a store recognises its
+ * events), unless the store takes nothing. A batch that cannot succeed is sent append by append, so
+ * that an invalid append fails alone.
  */
 export class GroupCommit {
   private waiting: PendingAppend[] = [];
@@ -75,18 +63,14 @@ export class GroupCommit {
   private sending = false;
   private closed = false;
   private idle: (() => void) | undefined;
-  /**
-   * A commit without an answer is abandoned early enough for one retry within its callers' time.
-   */
+  /** Leaves time for one retry within the callers' limit. */
   private readonly attemptTimeoutMs: number;
 
   constructor(private readonly options: GroupCommitOptions) {
     this.attemptTimeoutMs = attemptTimeout(options.appendTimeoutMs);
   }
 
-  /**
-   * @throws {EventLogUnavailable} when closed, when too many wait, or without an answer in time.
-   */
+  /** @throws {EventLogUnavailable} when closed, overloaded or late. */
   append(append: BatchedAppend, bytes: number): Promise<BatchedResult> {
     if (this.closed) return Promise.reject(new EventLogUnavailable('the event log is closed'));
     if (this.waitingCount >= this.options.waitingAppendsMax) {
@@ -113,7 +97,7 @@ export class GroupCommit {
     });
   }
 
-  /** Takes no more appends; those that wait still return, each within its time. */
+  /** Accepts no more appends; waiting ones still return within their time. */
   async close(): Promise<void> {
     this.closed = true;
     if (this.waitingCount > 0 || this.inFlight.size > 0)
@@ -148,7 +132,7 @@ export class GroupCommit {
     this.inFlight.add(batch);
     const answer = await this.commit(batch);
     this.inFlight.delete(batch);
-    // The next batch is sent before the callers continue with their results, which takes its time.
+    // The next batch is sent before the callers process their results.
     this.sendWaiting();
     answer();
   }
@@ -157,9 +141,8 @@ export class GroupCommit {
     const batch: PendingAppend[] = [];
     const later: PendingAppend[] = [];
     const taken = new Set<string>();
-    // Half of all, so that the store works on one half while the callers of the other continue and
-    // call again. All at once would leave the store idle while the callers work, and the callers
-    // while the store does.
+    // Half of all: the store works on one half while the callers of the other continue and call
+    // again. Otherwise store and callers would idle in turns.
     let outstanding = this.waitingCount;
     for (const other of this.inFlight) outstanding += other.length;
     const appendsMax = Math.min(
@@ -172,8 +155,8 @@ export class GroupCommit {
       const pending = this.waiting[next];
       if (pending === undefined || pending.settled) continue;
       if (batch.length > 0 && bytes + pending.bytes > this.options.batchBytesMax) break;
-      // Of two with the same expectation one loses, or repeats the other; the first one must be
-      // stored to know which.
+      // Of two appends with equal expectation one conflicts or repeats the other, depending on the
+      // first one's result.
       const expectation = `${pending.expected} ${pending.stream}`;
       if (taken.has(expectation)) {
         later.push(pending);
@@ -189,7 +172,7 @@ export class GroupCommit {
     return batch;
   }
 
-  /** Returns how to answer the callers, once the outcome is known. */
+  /** Returns a function that answers the callers once the outcome is known. */
   private async commit(batch: readonly PendingAppend[]): Promise<Answer> {
     for (let attempt = 0; ; attempt++) {
       const open = batch.filter(({ settled }) => !settled);
@@ -205,7 +188,7 @@ export class GroupCommit {
       } catch (error) {
         if (this.options.takesNothing(error)) {
           // Not retried: the appends of a stream queue, and each would wait for those before it.
-          const refusal = new EventLogUnavailable('the event log takes no writes', {
+          const refusal = new EventLogUnavailable('the event log accepts no writes', {
             cause: error,
           });
           return () => open.forEach((pending) => settle(pending, () => pending.reject(refusal)));
@@ -245,7 +228,7 @@ export class GroupCommit {
     }
   }
 
-  /** One for all batches that need it. */
+  /** Shared by all batches that need it. */
   private openStore(): Promise<BatchStore> {
     this.opening ??= this.options
       .open()
@@ -263,12 +246,12 @@ export class GroupCommit {
         new EventLogUnavailable(`no answer within ${this.options.appendTimeoutMs} ms`),
       ),
     );
-    // Its callers no longer wait for this commit: the batches behind it must not either.
+    // Its callers no longer wait for this commit: later batches must not either.
     if (batch?.every(({ settled }) => settled)) this.store?.destroy();
   }
 }
 
-/** Limit of one attempt or one connect: half the callers' time, so that a second one fits. */
+/** Time for one attempt or connect: half the callers' time, so that a second one fits. */
 export function attemptTimeout(appendTimeoutMs: number): number {
   return Math.max(1, Math.floor(appendTimeoutMs / 2));
 }

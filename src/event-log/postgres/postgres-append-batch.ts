@@ -7,7 +7,7 @@ export interface BatchedAppend {
   /** -1 for a stream that must not exist. */
   readonly expected: bigint;
   readonly events: readonly NewEvent[];
-  /** The id of the event that must be at the expected revision; undefined: any. */
+  /** Id of the event required at the expected revision; undefined: any. */
   readonly end?: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export type BatchedResult =
     }
   /** -1 for a stream that does not exist. */
   | { readonly kind: 'conflict'; readonly actual: bigint }
-  /** The newest entry of the log is ahead of the clock: nothing was stored. */
+  /** The newest event is ahead of the clock: nothing was stored. */
   | { readonly kind: 'ahead' };
 
 export type BatchRow = readonly [
@@ -33,8 +33,7 @@ export type BatchRow = readonly [
 /** `{position,recorded}`. */
 export type SingleRow = readonly [answer: string | null];
 
-// Planned once per connection by its name. The server returns all three as text; pg's parsers are
-// not needed.
+// The name lets a connection plan it once. All three columns are text, which pg need not parse.
 const ARGUMENTS = '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)';
 const APPEND_BATCH = {
   name: 'ledger-append-batch',
@@ -46,20 +45,15 @@ const APPEND_DISTINCT = {
 };
 /** Replaces an end that was not passed. */
 const NO_END = '00000000-0000-0000-0000-000000000000';
-/**
- * The SQLSTATE of a stream whose last event is not the expected one: nothing of the call was
- * stored.
- */
+/** SQLSTATE: a stream's last event is not the expected one, and nothing of the call was stored. */
 export const END_MISMATCH = 'LB001';
-/**
- * The SQLSTATE of a log whose newest entry is ahead of the clock: nothing of the call was stored.
- */
+/** SQLSTATE: the newest event is ahead of the clock, and nothing of the call was stored. */
 export const AHEAD_OF_CLOCK = 'LB002';
 
-/** The time of the entries of a call, in epoch milliseconds. */
+/** The recording time of a call's events, in epoch milliseconds. */
 export interface RecordingTime {
   readonly clock: number;
-  /** The latest time of the newest entry; null: any, and the entries carry `clock`. */
+  /** The latest time of the newest event; null: any, and the entries carry `clock`. */
   readonly newestMax: number | null;
 }
 
@@ -67,10 +61,7 @@ const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text
 
 const APPEND_ONE = 'select ledger.append_one($1, $2, $3, $4, $5, $6, $7, $8, $9)';
 
-/**
- * For a batch of one append of one event, the usual one without load: no arrays, half the time.
- * Stores it or does nothing.
- */
+/** The usual batch at low load: without arrays it takes half the time. */
 export function singleQuery(
   { stream, expected, end }: BatchedAppend,
   event: NewEvent,
@@ -99,9 +90,7 @@ export interface BatchCall {
   results(row: BatchRow): BatchedResult[];
 }
 
-/**
- * The one call that stores a batch: migrations/0001_baseline.ts documents its arguments.
- */
+/** The one call that stores a batch: migrations/0001_baseline.ts documents its arguments. */
 export function batchCall(appends: readonly BatchedAppend[], time: RecordingTime): BatchCall {
   const places = lockOrder(appends);
   if (new Set(appends.map(({ stream }) => stream)).size === appends.length) {
@@ -110,8 +99,8 @@ export function batchCall(appends: readonly BatchedAppend[], time: RecordingTime
       results: (row) => batchResults(appends, row),
     };
   }
-  // Positions follow the order of the arguments. For a stream that occurs twice that must be the
-  // order of its revisions, or a later event of the stream could have the earlier position.
+  // Positions follow the order of the arguments, which must keep the order of revisions for a
+  // stream that occurs twice.
   const ordered = places
     .map((place) => appends[place - 1])
     .filter((append) => append !== undefined);
@@ -180,9 +169,9 @@ function callWith(
 
 /**
  * Places from 1: new streams first, then the others, each by name; the sort is stable, so appends
- * to one stream keep their order. Every process locks in this order, so there is no deadlock: a
- * process that waits for another's new stream holds new streams only, and an update does not see,
- * nor wait for, a stream whose insert is not committed.
+ * to one stream keep their order. Every process locks in this order, so none deadlock: a process
+ * that waits for another's new stream holds new streams only, and an update neither sees nor waits
+ * for a stream whose insert is not committed.
  */
 function lockOrder(appends: readonly BatchedAppend[]): number[] {
   const sorted = appends.map(({ stream, expected }, index) => ({

@@ -1,8 +1,4 @@
-/**
- * One-dimensional arrays in the binary form of Postgres' wire protocol; `pg` sends a Buffer
- * unchanged. The text form escapes every element here and parses it again there, which was a third
- * of the cost of a batch.
- */
+/** Binary arrays: escaping and parsing text took a third of the time of a batch. */
 
 const OID = { int4: 23, int8: 20, text: 25, uuid: 2950 } as const;
 /** Dimensions, null flag, element type, length, lower bound: five integers of four bytes. */

@@ -6,25 +6,19 @@ export interface DedicatedConnectionOptions {
   readonly url: () => string;
   readonly applicationName: string;
   readonly connectTimeoutMs: number;
-  /**
-   * The server ends a statement after this time, so that one whose caller has gone does not wait
-   * for a lock without end.
-   */
+  /** Ends statements whose caller has gone and that wait for a lock. */
   readonly statementTimeoutMs: number;
   /** Sends a statement while the previous one is running, instead of waiting for its answer. */
   readonly pipeline?: boolean;
 }
 
-/**
- * A connection outside any pool, with access to its socket: a hanging server never answers a
- * regular close.
- */
+/** Has access to its socket: a hanging server never answers a regular close. */
 export interface DedicatedConnection {
   readonly client: pg.Client;
   readonly isLost: () => boolean;
-  /** Resolves when the connection is closed, by either side. */
+  /** Resolves when either side has closed the connection. */
   readonly lost: Promise<void>;
-  /** Closes it immediately; statements under way reject. The server may still carry them out. */
+  /** Closes it immediately; running statements reject but may still take effect. */
   destroy(): void;
 }
 
@@ -49,7 +43,7 @@ export async function openDedicatedConnection(
       resolve();
     };
     client.on('end', lose);
-    // Also keeps a connection that breaks while idle from ending the process.
+    // Also keeps an idle connection that breaks from ending the process.
     client.on('error', lose);
   });
   const connection = { client, lost, isLost: () => isLost, destroy: () => void socket.destroy() };

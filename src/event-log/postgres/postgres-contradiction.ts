@@ -1,9 +1,9 @@
 import { openDedicatedConnection } from './postgres-connection.js';
 import { asUnavailable } from './postgres-failures.js';
 
-/** Limit of a scan of the whole log: of ten million events it takes a minute. */
+/** For a scan of the whole log: of ten million events it takes a minute. */
 const CONTRADICTION_MS = 600_000;
-/** One statement sees one moment of the log, whatever is appended meanwhile. */
+/** One statement sees one snapshot of the log during concurrent appends. */
 const CONTRADICTION = `
   with numbered as (
     select position, stream, revision, row_number() over (order by position) as place,
@@ -18,10 +18,7 @@ const CONTRADICTION = `
       from ledger.log_head h, (select coalesce(max(position), 0) as newest from ledger.events) n where h.position <> n.newest
   ) as contradicted`;
 
-/**
- * The first position at which the tables of the log contradict each other; null: none. @throws
- * {EventLogUnavailable}
- */
+/** The first position with contradicting tables; null: none. @throws {EventLogUnavailable} */
 export async function findContradiction(
   url: () => string,
   connectTimeoutMs: number,

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { errorCode } from '../../foundation/error-code.js';
-import { atMost } from '../../foundation/in-time.js';
-import { openPool, takesNoWrites } from '../../postgres/database.js';
+import { waitAtMost } from '../../foundation/timeout.js';
+import { openPool, rejectsWrites } from '../../postgres/database.js';
 import { KeptConnection } from '../../postgres/kept-connection.js';
 import { checkAppend } from '../append-checks.js';
 import { LogAheadOfClock } from '../clock.js';
@@ -35,7 +35,7 @@ export interface PostgresEventLogOptions extends EventLogOptions {
   /** A function is called at every connect: the embedded server's port may change. */
   readonly url: string | (() => string);
   readonly readConnectionsMax?: number;
-  /** One transaction takes at most this many appends, and bytes. */
+  /** Limits of one transaction: appends and bytes. */
   readonly batchAppendsMax?: number;
   readonly batchBytesMax?: number;
 }
@@ -58,10 +58,9 @@ interface PostgresEventLogParts {
 }
 
 /**
- * The event log on Postgres. Positions are counted by one row that every append updates last
- * (migrations/0001_baseline.ts says why that keeps readers from gaps and late arrivals);
- * group commits win back the cost of that row. One writing connection and, while the log is
- * followed, one listening connection; reads use a pool.
+ * The event log on Postgres. Every append updates one position row last, which prevents gaps and
+ * late arrivals (migrations/0001_baseline.ts); group commits amortise that row. One connection
+ * writes, one listens while the log is followed, and a pool reads.
  */
 export class PostgresEventLog implements EventLog {
   private readonly positions: PostgresPositions;
@@ -81,11 +80,7 @@ export class PostgresEventLog implements EventLog {
     this.listening = listenForAppends(parts, this.comparison);
   }
 
-  /**
-   * Opens the log of a migrated database.
-   * @throws {EventLogUnavailable} when the server is away; any other error means that the database
-   * is not of this service.
-   */
+  /** @throws {EventLogUnavailable}; other errors mean a database of another service. */
   static async open(options: PostgresEventLogOptions): Promise<PostgresEventLog> {
     // Below the five seconds within which a write returns.
     const {
@@ -160,7 +155,7 @@ export class PostgresEventLog implements EventLog {
     return ordinal !== undefined && (await this.comparison.holds({ ordinal, eventId }));
   }
 
-  /** @throws {InvalidAppend} besides what the port names. */
+  /** @throws {InvalidAppend} and the errors of the port. */
   async append(
     stream: string,
     expected: ExpectedRevision,
@@ -262,16 +257,13 @@ export class PostgresEventLog implements EventLog {
     return this.positions.parse(token) !== undefined;
   }
 
-  /**
-   * Answers the waiting appends (each within its time), ends all tails, then closes all
-   * connections.
-   */
+  /** Answers waiting appends in their time, ends tails, closes connections. */
   close(): Promise<void> {
     this.parts.closing.abort();
     this.closed ??= (async () => {
       await this.parts.commits.close();
       // A server that does not answer never closes its connections.
-      await atMost(
+      await waitAtMost(
         CLOSE_MS,
         this.listening.kept.stop().then(() => this.listening.pool.end()),
       );
@@ -310,9 +302,8 @@ interface ListeningConnection {
 }
 
 /**
- * Rings the doorbell for appends of all processes. Each time the connection is opened every reader
- * reads, for notifications in between are gone. Its absence costs latency only: readers poll as
- * well, and report what is wrong.
+ * Signals appends of all processes. Each new connection lets every reader read, since notifications
+ * in between are lost. Without it readers poll and report what is wrong.
  */
 function listenForAppends(
   { url, doorbell }: Pick<PostgresEventLogParts, 'url' | 'doorbell'>,
@@ -323,7 +314,7 @@ function listenForAppends(
     client.on('notification', ({ payload = '' }) => {
       if (!/^\d{1,19}$/.test(payload)) return;
       doorbell.ring(BigInt(payload));
-      comparison.heard(BigInt(payload));
+      comparison.onAppend(BigInt(payload));
     });
     await client.query('listen ledger_events');
     doorbell.wakeAll();
@@ -339,7 +330,7 @@ function groupCommit(
   return new GroupCommit({
     open,
     isTransient,
-    takesNothing: takesNoWrites,
+    takesNothing: rejectsWrites,
     appendTimeoutMs: options.appendTimeoutMs,
     waitingAppendsMax: options.waitingAppendsMax ?? 10_000,
     batchAppendsMax: options.batchAppendsMax ?? 500,

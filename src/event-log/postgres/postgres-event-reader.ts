@@ -12,10 +12,10 @@ import type { NewestSeen } from '../newest-seen.js';
 import type { PostgresPositions } from './postgres-positions.js';
 import type { PostgresReadPool } from './postgres-read-pool.js';
 
-/** Events of a stream are read in pages of this many. */
+/** Events per page of a stream. */
 const STREAM_PAGE = 1_000;
 
-/** The first page of a stream is small: those of many streams are read by one statement. */
+/** The first page of a stream is small: one statement reads those of many streams. */
 const FIRST_PAGE = 50;
 const FIRST_PAGE_BYTES = 128 * 1024;
 const STREAMS_AT_ONCE = 64;
@@ -23,9 +23,9 @@ const STREAMS_AT_ONCE = 64;
 const EVENT_COLUMNS =
   'position, stream, revision, event_id, type, data, metadata, recorded_at::float8';
 /**
- * The first events of a query, up to the one that reaches the bytes of a page, which says so. No
- * event is as large as a page, so that one behind the reader's own is always among them. The
- * lengths of large texts are read without the texts.
+ * The first events of a query, up to the one that reaches the bytes of a page, which is marked. No
+ * event is as large as a page, so one event after the reader's own is always included. Large texts
+ * are measured without reading them.
  */
 const pageOf = (
   columns: string,
@@ -39,25 +39,22 @@ const pageOf = (
         order by ${order} rows unbounded preceding) as bytes
     from ledger.events where ${where} order by ${order} limit ${limit}) page
   where bytes - own_bytes < ${bytesMax} order by ${order}`;
-/**
- * The event that a reader has already is read again, without its contents, as a proof that it still
- * exists.
- */
-const columnsBehind = (place: string): string =>
+/** Reads the reader's last event again, without its contents, to prove that it still exists. */
+const columnsAfter = (place: string): string =>
   `position, stream, revision, event_id, type, case when ${place} then '' else data end, case when ${place} then '' else metadata end, recorded_at::float8`;
 const READ_ALL = pageOf(EVENT_COLUMNS, 'position > $1', 'position', { limit: '$2' });
-const READ_BEHIND = pageOf(columnsBehind('position = $1'), 'position >= $1', 'position', {
+const READ_BEHIND = pageOf(columnsAfter('position = $1'), 'position >= $1', 'position', {
   limit: '$2',
 });
 const OF_STREAM = 'stream = $1 and revision >= $2';
 const READ_STREAM = pageOf(EVENT_COLUMNS, OF_STREAM, 'revision', { limit: '$3' });
-const READ_STREAM_BEHIND = pageOf(columnsBehind('revision = $2'), OF_STREAM, 'revision', {
+const READ_STREAM_BEHIND = pageOf(columnsAfter('revision = $2'), OF_STREAM, 'revision', {
   limit: '$3',
 });
 const READ_FIRST = `select page.*, place from unnest($1::text[], $2::bigint[], $3::bigint[])
     with ordinality as wanted (stream, start, known, place) cross join lateral (
   ${pageOf(
-    columnsBehind('revision = wanted.known'),
+    columnsAfter('revision = wanted.known'),
     'stream = wanted.stream and revision >= wanted.start',
     'revision',
     { limit: String(FIRST_PAGE), bytesMax: FIRST_PAGE_BYTES },
@@ -79,19 +76,19 @@ type EventRow = [
 interface FirstPage {
   readonly stream: string;
   readonly start: bigint;
-  /** Of the event that the reader has already; -1: it has none. */
+  /** Revision of the reader's last event; -1: none. */
   readonly known: bigint;
 }
 
 interface EventsRead {
   readonly events: readonly RecordedEvent[];
-  /** Of the events, in the log. */
+  /** Positions of the events in the log. */
   readonly ordinals: readonly bigint[];
   /** More may follow. */
   readonly isFull: boolean;
 }
 
-/** Reads events by page: of a stream, of the whole log, behind what the reader has already. */
+/** Reads pages of a stream or of the whole log after the reader's last event. */
 export class PostgresEventReader {
   constructor(
     private readonly pool: PostgresReadPool,
@@ -110,7 +107,7 @@ export class PostgresEventReader {
       const size = Math.min(left, STREAM_PAGE);
       const { events, isFull } =
         known !== undefined
-          ? await this.readStreamBehind(stream, known, isFirst ? undefined : size)
+          ? await this.readStreamAfter(stream, known, isFirst ? undefined : size)
           : isFirst
             ? await this.readFirst({ stream, start: from, known: -1n })
             : await this.readEvents('ledger-read-stream', READ_STREAM, [stream, from], size);
@@ -123,8 +120,8 @@ export class PostgresEventReader {
   }
 
   /**
-   * The first page of a stream. Calls that begin meanwhile share the next statement: a command
-   * reads several streams, most of them short or new, and a statement costs more than its rows.
+   * The first page of a stream. Concurrent calls share the next statement: a command reads several
+   * streams, most of them short or new, and a statement costs more than its rows.
    */
   private readonly readFirst = batched<FirstPage, EventsRead>(async (pages) => {
     const all: EventsRead[] = [];
@@ -143,11 +140,8 @@ export class PostgresEventReader {
     return all;
   });
 
-  /**
-   * A page less the event that the reader has already.
-   * @param size undefined: the first page, with those of others. @throws {LogWentBack}
-   */
-  private async readStreamBehind(
+  /** @param size undefined: the first page, shared with others. @throws {LogWentBack} */
+  private async readStreamAfter(
     stream: string,
     { revision, eventId, epoch }: StreamEnd,
     size: number | undefined,
@@ -165,17 +159,14 @@ export class PostgresEventReader {
     throw new LogWentBack();
   }
 
-  /**
-   * Reads the pages behind its cursors, for as long as the log does not go back. Each page proves
-   * that the event at the cursor still exists. @throws {LogWentBack}
-   */
+  /** Each page proves that the event at its cursor exists. @throws {LogWentBack} */
   tail(pageSize: number): (cursor: bigint) => Promise<TailPage<bigint>> {
     const { epoch } = this.seen;
-    /** Of the event at the cursor; undefined: the first read finds it. */
+    /** Id of the event at the cursor; undefined: the first read finds it. */
     let known: string | undefined;
     return async (cursor) => {
       if (epoch !== this.seen.epoch) throw new LogWentBack();
-      const { events, ordinals, isFull } = await this.readBehind(cursor, pageSize, known, epoch);
+      const { events, ordinals, isFull } = await this.readAfter(cursor, pageSize, known, epoch);
       const isKnown = ordinals[0] === cursor;
       known = events.at(-1)?.id ?? known;
       return {
@@ -186,11 +177,8 @@ export class PostgresEventReader {
     };
   }
 
-  /**
-   * The event at the cursor is read first, where there is one. @throws {LogWentBack} when it is
-   * missing, or another one is there.
-   */
-  private async readBehind(
+  /** Reads the event at the cursor first. @throws {LogWentBack} when it is another one. */
+  private async readAfter(
     cursor: bigint,
     limit: number,
     known: string | undefined,
@@ -213,7 +201,7 @@ export class PostgresEventReader {
     return this.readEvents('ledger-read-all', READ_ALL, [after], limit);
   }
 
-  /** @param values of the query, less its last one: the limit. */
+  /** @param values of the query, without its last one: the limit. */
   private async readEvents(
     name: string,
     text: string,
@@ -253,7 +241,7 @@ export class PostgresEventReader {
     };
   }
 
-  /** Of a page of the log that is the last event; of a page of a stream as well. */
+  /** Applies to pages of the log and of streams: their last event is the newest. */
   private noteNewest(rows: readonly EventRow[], epoch: number): void {
     const last = rows.at(-1);
     if (last !== undefined)

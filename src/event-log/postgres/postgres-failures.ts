@@ -5,9 +5,9 @@ import { EventLogUnavailable } from '../event-log.js';
 export const isTransient = (error: unknown): boolean =>
   error instanceof EventLogUnavailable || isUnavailable(error);
 
-/** The error in the terms of the port; other errors are passed on unchanged. */
+/** Converts to errors of the port; other errors pass unchanged. */
 export function asUnavailable(error: unknown): unknown {
   return isTransient(error)
-    ? new EventLogUnavailable('the event log is away or does not answer', { cause: error })
+    ? new EventLogUnavailable('the event log is unavailable or does not answer', { cause: error })
     : error;
 }

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { atMost, inTime } from '../../foundation/in-time.js';
+import { waitAtMost, withTimeout } from '../../foundation/timeout.js';
 import { openPool } from '../../postgres/database.js';
 import type { PoolUse } from '../event-log-observer.js';
 import { EventLogUnavailable } from '../event-log.js';
@@ -8,14 +8,10 @@ import { readLogId } from './postgres-connection.js';
 import { asUnavailable } from './postgres-failures.js';
 import { compareSeen } from './postgres-seen.js';
 
-/**
- * Plans are made once per connection, maybe while the tables are still tiny; a scan of the whole
- * table, right at that size, would stay in use until the next analyse, while the table grows a
- * thousandfold.
- */
+/** Plans from when the tables were tiny would keep scanning the whole table. */
 const NO_SCANS = 'set enable_seqscan = off';
 
-/** How long closing waits for a server that does not answer a regular close. */
+/** For a server that does not answer a regular close. */
 const CLOSE_MS = 2_000;
 
 export interface PostgresReadPoolOptions {
@@ -25,11 +21,11 @@ export interface PostgresReadPoolOptions {
   readonly timeoutMs: number;
   /** A new connection is compared with these events before its first read. */
   readonly seen: NewestSeen;
-  /** Reads that begin after it was aborted are refused. */
+  /** Aborted: further reads are refused. */
   readonly closing: AbortSignal;
 }
 
-/** Statements that read, each within a time limit, on a pool of connections. */
+/** Reads on a pool of connections, each within a time limit. */
 export class PostgresReadPool {
   private readonly pool: pg.Pool;
   private readonly tuned = new WeakSet<pg.ClientBase>();
@@ -52,19 +48,16 @@ export class PostgresReadPool {
   }
 
   close(): Promise<void> {
-    return atMost(CLOSE_MS, this.pool.end());
+    return waitAtMost(CLOSE_MS, this.pool.end());
   }
 
-  /**
-   * One statement, within the time for reads, the wait for a connection included; abandoned when
-   * the server does not answer.
-   */
+  /** One statement within the time for reads, the wait for a connection included. */
   async read<R extends unknown[]>(query: pg.QueryArrayConfig<unknown[]>): Promise<readonly R[]> {
     if (this.options.closing.aborted) throw new EventLogUnavailable('the event log is closed');
     const { timeoutMs } = this.options;
     const late = (): Error => new EventLogUnavailable(`no answer within ${timeoutMs} ms`);
     try {
-      return await inTime(this.readOnConnection<R>(query), timeoutMs, late);
+      return await withTimeout(this.readOnConnection<R>(query), timeoutMs, late);
     } catch (error) {
       throw asUnavailable(error);
     }
@@ -90,7 +83,7 @@ export class PostgresReadPool {
   ): Promise<readonly R[]> {
     if (!this.tuned.has(client)) {
       await client.query(NO_SCANS);
-      // A new connection may be to a server that lacks events of the previous one.
+      // A new connection may lead to a server that lacks events of the previous one.
       await compareSeen(
         this.options.seen,
         async (question) => (await client.query<unknown[]>(question)).rows,

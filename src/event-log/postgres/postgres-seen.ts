@@ -3,14 +3,14 @@ import type { NewestSeen, Seen } from '../newest-seen.js';
 
 const COUNT_HELD = `
   select count(*)::int from unnest($1::bigint[], $2::uuid[]) as seen (position, event_id) join ledger.events using (position, event_id)`;
-/** Of several reasons to compare the log with the seen events, one is enough for this long. */
+/** One comparison covers all reasons within this time. */
 const COMPARE_AGAIN_MS = 50;
 
-type Ask = (query: QueryArrayConfig<unknown[]>) => Promise<readonly unknown[][]>;
+type RunQuery = (query: QueryArrayConfig<unknown[]>) => Promise<readonly unknown[][]>;
 
 /** How many of these events are at their positions. */
-async function countHeld(
-  ask: Ask,
+async function countPresent(
+  ask: RunQuery,
   events: readonly Pick<Seen, 'ordinal' | 'eventId'>[],
 ): Promise<number> {
   const values = [events.map(({ ordinal }) => ordinal), events.map(({ eventId }) => eventId)];
@@ -23,27 +23,24 @@ async function countHeld(
   return Number(row?.[0] ?? 0);
 }
 
-/**
- * Compares the events seen since the last comparison with the log; a missing one means that the log
- * went back.
- */
-export async function compareSeen(seen: NewestSeen, ask: Ask): Promise<void> {
+/** Events seen since the last comparison; a missing one means that the log went back. */
+export async function compareSeen(seen: NewestSeen, ask: RunQuery): Promise<void> {
   const { epoch, newest } = seen;
   if (newest === undefined) return;
   // Copied: more events are seen during the query.
   const recent = [...seen.recent];
-  const held = await countHeld(ask, recent);
+  const held = await countPresent(ask, recent);
   if (held === recent.length) seen.confirm(newest, epoch);
   else seen.wentBack(newest, epoch);
 }
 
-/** Compares the log with the seen events also when a position shows that it may have gone back. */
+/** Repeats the comparison when a position shows that the log may have gone back. */
 export class SeenComparison {
   private scheduled: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly seen: NewestSeen,
-    private readonly ask: Ask,
+    private readonly ask: RunQuery,
     private readonly closing: AbortSignal,
   ) {}
 
@@ -52,18 +49,18 @@ export class SeenComparison {
   }
 
   async holds(event: Pick<Seen, 'ordinal' | 'eventId'>): Promise<boolean> {
-    return (await countHeld(this.ask, [event])) === 1;
+    return (await countPresent(this.ask, [event])) === 1;
   }
 
   appended(event: Seen, { isRepeated, epoch }: { isRepeated: boolean; epoch: number }): void {
     const { newest } = this.seen;
-    // Mostly another answer overtook this one; a log that went back assigns positions again.
+    // Mostly an overtaken answer; but a log that went back assigns positions again.
     if (!isRepeated && newest !== undefined && event.ordinal <= newest.ordinal) this.runSoon();
     this.seen.note(event.ordinal, event, epoch);
   }
 
   /** Another process appended. */
-  heard(position: bigint): void {
+  onAppend(position: bigint): void {
     const { newest } = this.seen;
     if (newest !== undefined && position < newest.ordinal) this.runSoon();
   }

@@ -21,9 +21,8 @@ import { openDedicatedConnection, readLogId } from './postgres-connection.js';
 import { compareSeen } from './postgres-seen.js';
 
 /**
- * The writing session. It reads committed rows whatever the database's default is, as
- * ledger.append_batch requires, and it returns only after the disk write, even where commits are
- * asynchronous by default.
+ * Reads committed rows whatever the database's default, as ledger.append_batch requires, and
+ * returns only after the disk write, even where commits are asynchronous by default.
  */
 const WRITER_SETTINGS = `
   select set_config('default_transaction_isolation', 'read committed', false),
@@ -38,10 +37,7 @@ type WriterOptions = Parameters<typeof openDedicatedConnection>[0] & {
   readonly acceptsClock: boolean;
 };
 
-/**
- * One connection that commits batches to the log of this id; it is compared with the seen events
- * first. @throws {EventLogUnavailable} when the connection leads to another log.
- */
+/** Compares the seen events first. @throws {EventLogUnavailable} for another log. */
 export async function openWriter(
   options: WriterOptions,
   logId: string,
@@ -82,7 +78,7 @@ function recordingTime({ acceptsClock }: WriterOptions): RecordingTime {
   return { clock, newestMax: acceptsClock ? null : clock + CLOCK_AHEAD_MS_MAX };
 }
 
-/** @param appends one or more. For a single one: a stream with another last event is a conflict. */
+/** @param appends one or more. For a single one, a stream with another last event is a conflict. */
 async function commitBatch(
   client: pg.Client,
   appends: readonly BatchedAppend[],

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { ExportedFile, KnownExport } from '../../domain/export/export.decider.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { errorCode } from '../../foundation/error-code.js';
-import { GivingWay } from '../../foundation/giving-way.js';
+import { BackgroundPacer } from '../../foundation/background-pacer.js';
 import { after, elapsed } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
@@ -139,12 +139,12 @@ async function write(
   const before = spaceCheck(parts, scope.tenant);
   const file = new StoredFileWriter({ chunks, key, attempt, before }, 'file');
   const people = new StoredFileWriter({ chunks, key, attempt, before }, 'people');
-  const way = new GivingWay(parts.isBusy, signal);
+  const way = new BackgroundPacer(parts.isBusy, signal);
   const noting = (sink: ExportSink): ExportSink => ({
     async write(chunk) {
       await sink.write(chunk);
       alive();
-      await way.rest();
+      await way.pause();
     },
   });
   const written = await writeExportFile(

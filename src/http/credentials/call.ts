@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operator } from '../../config/operators.js';
-import type { Seen } from '../../domain/account/users/seen.js';
+import type { CallOrigin } from '../../domain/account/users/call-origin.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { Mode, Scope } from '../../domain/scope.js';
 import type { ActorKind } from '../edge/request-facts.js';
@@ -40,7 +40,7 @@ export interface Call extends Caller {
   /** The client's address, through trusted proxies. */
   readonly clientAddress: string;
   /** The user's address; only in calls with a token, because servers are not users. */
-  readonly seen: Seen | undefined;
+  readonly seen: CallOrigin | undefined;
   /** For the status and headers of the answer. */
   readonly reply: FastifyReply;
   /** Aborts when the client leaves before the answer. A function, because few calls need it. */
@@ -110,7 +110,7 @@ export function departureSignal({ raw }: FastifyReply): AbortSignal {
   return leaving.signal;
 }
 
-function seenIn(request: FastifyRequest): Seen {
+function seenIn(request: FastifyRequest): CallOrigin {
   const { headers } = request;
   return {
     ip: clientAddress(request),

@@ -1,6 +1,6 @@
 import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
-import { nowIn, type TenantDirectory } from '../../tenants/tenant-directory.js';
+import { ledgerTime, type TenantDirectory } from '../../tenants/tenant-directory.js';
 import { reasonAgainstAccount } from '../../domain/account/referral/referral.js';
 import { NOTHING_PROVIDED } from '../../domain/need.js';
 import type { Program } from '../../domain/program.js';
@@ -41,7 +41,7 @@ export class Coupons {
       this.tenants.find(scope.tenant),
     ]);
     if (!owner || !tenant || owner.referrer.blocked) return undefined;
-    const now = nowIn(tenant, scope.mode);
+    const now = ledgerTime(tenant, scope.mode);
     const attributing = { now, account, referralId: '', provided: NOTHING_PROVIDED };
     if (waiting === null && reasonAgainstAccount(state, owner, attributing) !== undefined)
       return undefined;

@@ -8,7 +8,7 @@ import type { FastifyReply } from 'fastify';
 import { Access } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { addFacts } from '../edge/request-facts.js';
-import { sharedCall } from '../../foundation/call-in-progress.js';
+import { sharedCall } from '../../foundation/single-flight.js';
 import { READINESS_PROBE, type Readiness, type ReadinessProbe } from './readiness.js';
 
 /** The members of an error in addition to those of readiness. */

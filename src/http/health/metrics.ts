@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Access } from '../edge/access.js';
 import { API_ERROR_CODES, type ApiErrorCode } from '../edge/api-error.js';
-import { sharedCall } from '../../foundation/call-in-progress.js';
+import { sharedCall } from '../../foundation/single-flight.js';
 
 /** The injection token of the metrics registry. */
 export const METRICS_REGISTRY = Symbol('metrics registry');

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CurrentOperators } from '../../config/operators.js';
-import { nowIn } from '../../tenants/tenant-directory.js';
+import { ledgerTime } from '../../tenants/tenant-directory.js';
 import type { Caller } from '../credentials/call.js';
 import { refuseBrokenEscapes, type AccessRule } from '../edge/access.js';
 import { ApiError, unavailable } from '../edge/api-error.js';
@@ -88,7 +88,7 @@ export function showTestClock(
   reply: FastifyReply,
 ): void {
   if (mode === 'live' || tenant.testOffsetMs === null) return;
-  void reply.header('Test-Clock', new Date(nowIn(tenant, mode)).toISOString());
+  void reply.header('Test-Clock', new Date(ledgerTime(tenant, mode)).toISOString());
 }
 
 const hasBasic = ({ headers: { authorization = '' } }: FastifyRequest): boolean =>

@@ -1,7 +1,7 @@
 import type { ScopeOfMode } from '../../domain/scope.js';
 import { firstLine } from '../../foundation/describe-error.js';
 import { Bulkhead } from '../../foundation/bulkhead.js';
-import { GivingWay } from '../../foundation/giving-way.js';
+import { BackgroundPacer } from '../../foundation/background-pacer.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { newId, timeNow } from '../../foundation/world.js';
@@ -216,8 +216,8 @@ export class OperationRuns {
   }
 
   /** For long work that is not a run. */
-  givingWay(signal: AbortSignal): GivingWay {
-    return new GivingWay(() => this.isBusy(), signal);
+  givingWay(signal: AbortSignal): BackgroundPacer {
+    return new BackgroundPacer(() => this.isBusy(), signal);
   }
 
   /** Stops the runs of this process and waits for their ends. */
@@ -235,7 +235,7 @@ export class OperationRuns {
     const context: RunContext = {
       signal: run.signal,
       onProgress: (phase, done, total) => (run.progress = { phase, done, total: total ?? null }),
-      giveWay: () => way.rest(),
+      giveWay: () => way.pause(),
     };
     const kind = KINDS.get(operation);
     if (kind === undefined || 'account' in parameters) return work(context);

@@ -5,7 +5,7 @@ import { ReferralQueries, type ReferralPlace } from '../../../projections/referr
 import { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
 import { RewardQueries, type RewardPlace } from '../../../projections/rewards/queries.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
-import { nowIn } from '../../tenants/tenant-directory.js';
+import { ledgerTime } from '../../tenants/tenant-directory.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { Call } from '../credentials/call.js';
 import type { ReferralResponse } from '../../presenting/referral.response.js';
@@ -51,7 +51,7 @@ export class PersonalDataController {
       this.balances.list(call.scope, {
         accountRef,
         userId,
-        now: nowIn(call.tenant, call.mode),
+        now: ledgerTime(call.tenant, call.mode),
       }),
     ]);
     const [referredBy] = await this.presentation.referrals(call.scope, received.items);

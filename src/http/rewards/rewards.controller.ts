@@ -18,7 +18,7 @@ import { rewardFacts } from '../../domain/account/account.facts.js';
 import { REWARD_TYPES } from '../../domain/program.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { accountOfId, KeyedNames } from '../../privacy/keyed-names.js';
-import { nowIn } from '../../tenants/tenant-directory.js';
+import { ledgerTime } from '../../tenants/tenant-directory.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
@@ -76,7 +76,7 @@ export class RewardsController {
   async balance(@Call() call: Call, @QueryParameters() query: Query) {
     const filter = this.filter(call.scope, query);
     await this.gateway.readable(call, ['reward-balances'], filter.accountRef);
-    const now = nowIn(call.tenant, call.mode);
+    const now = ledgerTime(call.tenant, call.mode);
     return (await this.balances.list(call.scope, { ...filter, now })).map(balanceJson);
   }
 

@@ -12,7 +12,7 @@ import type { ModerationAction } from '../../domain/moderation/moderation.decide
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { newId } from '../../foundation/world.js';
-import type { Named } from '../../idempotency/idempotency-key.js';
+import type { PersonalMembers } from '../../idempotency/idempotency-key.js';
 import type { UnreadableAccounts } from '../../projecting/following/unreadable-accounts.js';
 import { ApiError, unavailable } from '../edge/api-error.js';
 import type { Call } from '../credentials/call.js';
@@ -41,12 +41,12 @@ export interface AccountWrite {
   /**
    * Whose keys encrypt the stored answer's members. Default: the write's person, or the account.
    */
-  readonly personalFields?: (written: Written, body: unknown) => readonly Named[];
+  readonly personalFields?: (written: Written, body: unknown) => readonly PersonalMembers[];
   readonly status?: number;
 }
 
 /** The default subject of a stored answer: the write's person, or the account. */
-function defaultSubject({ state, events }: Written, body: unknown): readonly Named[] {
+function defaultSubject({ state, events }: Written, body: unknown): readonly PersonalMembers[] {
   const about = events.find((event) => 'person' in event);
   const subject = about && 'person' in about ? about.person : state.account;
   return [{ subject, members: typeof body === 'object' && body !== null ? Object.keys(body) : [] }];

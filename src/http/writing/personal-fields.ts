@@ -1,5 +1,5 @@
 import type { PersonId } from '../../domain/account/account.events.js';
-import type { Named } from '../../idempotency/idempotency-key.js';
+import type { PersonalMembers } from '../../idempotency/idempotency-key.js';
 import { PERSONAL_MEMBERS_OF_REWARD } from '../../presenting/reward.response.js';
 import type { UserResponse } from '../../presenting/user.response.js';
 import type { Written } from './command-gateway.js';
@@ -35,7 +35,7 @@ export function personalFieldsOfUser(
   written: Written,
   userId: string,
   user: unknown,
-): readonly Named[] {
+): readonly PersonalMembers[] {
   const { state } = written;
   const person = personOfWrite(written, userId);
   const known = new Set([...OF_ACCOUNT, ...OF_REFERRER, ...WITHOUT_PERSONAL_DATA]);
@@ -65,7 +65,7 @@ function withoutCode(user: unknown): object | undefined {
 export function personalFieldsOfReward(
   { state }: Written,
   rewardId: string | undefined,
-): readonly Named[] {
+): readonly PersonalMembers[] {
   const reward = rewardId === undefined ? undefined : state.rewards.get(rewardId);
   return [
     { subject: state.account, members: ['accountId'] },
@@ -74,10 +74,13 @@ export function personalFieldsOfReward(
 }
 
 /** For answers with figures only. */
-export const noPersonalFields = (): readonly Named[] => [];
+export const noPersonalFields = (): readonly PersonalMembers[] => [];
 
 /** A user's events belong to the user. */
-export function personalFieldsOfEvents(written: Written, userId: string): readonly Named[] {
+export function personalFieldsOfEvents(
+  written: Written,
+  userId: string,
+): readonly PersonalMembers[] {
   const { state } = written;
   const person = personOfWrite(written, userId);
   return [
@@ -87,7 +90,7 @@ export function personalFieldsOfEvents(written: Written, userId: string): readon
 }
 
 /** The answer about an applied code concerns the code's owner. */
-export function personalFieldsOfCode({ state }: Written): readonly Named[] {
+export function personalFieldsOfCode({ state }: Written): readonly PersonalMembers[] {
   return state.attribution
     ? [{ subject: state.attribution.codeSubject, members: ['code', 'referrerName'] }]
     : [];

@@ -6,11 +6,11 @@ import type { Logger } from '../../foundation/logger.js';
 import { newId } from '../../foundation/world.js';
 import type {
   ClaimedKey,
-  KeptAnswer,
+  StoredAnswer,
   KeyedRequest,
-  Named,
+  PersonalMembers,
 } from '../../idempotency/idempotency-key.js';
-import type { KeptAnswers } from '../../idempotency/kept-answers.js';
+import type { StoredAnswers } from '../../idempotency/stored-answers.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { ApiError, isErrorJson, unavailable, type ApiErrorCode } from '../edge/api-error.js';
 import type { Call } from '../credentials/call.js';
@@ -25,7 +25,7 @@ export interface WriteAnswer {
   /** Default: nothing is recorded. */
   readonly position?: Position | null;
   /** The subjects in the body. */
-  readonly named?: readonly Named[];
+  readonly named?: readonly PersonalMembers[];
   readonly triggersPolicy?: boolean;
   /** The effect was already recorded. */
   readonly replayed?: boolean;
@@ -48,7 +48,7 @@ const isRefusal = (error: unknown): error is ApiError =>
 /** The frame of all writes: envelope, idempotency key, position, read-your-writes. */
 export class Writes {
   constructor(
-    private readonly answers: KeptAnswers,
+    private readonly answers: StoredAnswers,
     private readonly ownWrites: OwnWrites,
     private readonly names: KeyedNames,
     private readonly logger: Pick<Logger, 'warn'>,
@@ -121,8 +121,8 @@ export class Writes {
    */
   private async keep(
     keyed: KeyedRequest,
-    answer: KeptAnswer,
-    named?: readonly Named[],
+    answer: StoredAnswer,
+    named?: readonly PersonalMembers[],
   ): Promise<boolean> {
     try {
       await this.answers.keep(keyed, answer, named, this.ownWrites.order(answer.position));
@@ -149,7 +149,7 @@ export class Writes {
   private async sendAgain(
     reply: FastifyReply,
     scope: Scope,
-    { status, body, ...kept }: KeptAnswer,
+    { status, body, ...kept }: StoredAnswer,
   ): Promise<unknown> {
     const position = await this.ownWrites.translated(kept.position);
     // Another service may have recorded the write: the next read must include it and its reactions.

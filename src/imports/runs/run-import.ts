@@ -1,5 +1,5 @@
 import { csvLines } from '../../exports/files/csv-lines.js';
-import { Turns } from '../../foundation/turns.js';
+import { KeyedQueue } from '../../foundation/keyed-queue.js';
 import type { ImportFile, ReadRow } from '../files/import-file.js';
 import type {
   ControlFigures,
@@ -110,7 +110,7 @@ async function eachRow(
   ) => Promise<void>,
 ): Promise<void> {
   const { kind } = file.columns;
-  const turns = new Turns();
+  const turns = new KeyedQueue();
   const open: OpenRow[] = [];
   const settleFirst = async (): Promise<void> => {
     const [first] = open;
@@ -125,7 +125,7 @@ async function eachRow(
       const row = 'values' in read.read ? (read.read.values as unknown as ImportRow) : undefined;
       const whole = row && kind === 'rewards' ? await numbered(row as RewardRow, numberOf) : row;
       const outcome = whole
-        ? turns.take(keysOf(whole), () => work(whole))
+        ? turns.run(keysOf(whole), () => work(whole))
         : Promise.resolve(undefined);
       // Awaited in its turn.
       outcome.catch(() => undefined);

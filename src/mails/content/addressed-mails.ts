@@ -17,7 +17,7 @@ import { ShareLinks } from '../../presenting/share-links.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { TemplateValues } from '../../templates/render-template.js';
 import { rewardInWords } from '../../themes/reward-in-words.js';
-import { nowIn } from '../../tenants/tenant-directory.js';
+import { ledgerTime } from '../../tenants/tenant-directory.js';
 import type { Themes } from '../../themes/themes.js';
 import type { PlannedMail } from '../deliveries/mail-rows.js';
 import { hostOf, senderOf, type Sender } from '../sender-address.js';
@@ -88,7 +88,7 @@ export class AddressedMails {
     const isListed = await this.parts.testAddresses.has(tenant, to);
     if (planned.mode !== 'live' && !isListed)
       return notSent('the address is not one that the test mode may send to');
-    const now = nowIn(tenant, planned.mode);
+    const now = ledgerTime(tenant, planned.mode);
     const factsOf = await this.factsOf(planned, event, { state, now });
     if (typeof factsOf === 'string') return notSent(factsOf);
     const facts = { user, to, isListed, about: { ...factsOf, currency: state.currency } };

@@ -1,4 +1,4 @@
-import { spreadMs } from '../../foundation/pause.js';
+import { jitteredMs } from '../../foundation/pause.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -13,4 +13,4 @@ export const RETRIED_FOR_MS = 48 * HOUR;
 
 /** Milliseconds from a failed attempt to the next; `attempts` is at least 1. */
 export const retryInMs = (attempts: number): number =>
-  spreadMs(DELAYS_MS[Math.min(attempts, DELAYS_MS.length) - 1] ?? 0);
+  jitteredMs(DELAYS_MS[Math.min(attempts, DELAYS_MS.length) - 1] ?? 0);

@@ -5,7 +5,7 @@ import { evolve, initialState, type AccountState } from '../../domain/account/ac
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
-import { countsFrom } from '../../event-log/envelope.js';
+import { effectiveTimeOf } from '../../event-log/envelope.js';
 import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { LaterEntries } from '../ledger/later-entries.js';
@@ -97,7 +97,7 @@ async function prefixOf(
   let limit = 0;
   for await (const event of selectedEvents(log, stream, { upTo, until: undefined })) {
     later.add(event, POSTED.has(event.type));
-    if (countsFrom(event) <= until) limit = Number(event.revision) + 1;
+    if (effectiveTimeOf(event) <= until) limit = Number(event.revision) + 1;
   }
   return { limit, later: later.count };
 }

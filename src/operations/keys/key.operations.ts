@@ -3,7 +3,7 @@ import {
   keyStatus,
   rewrapSubjectKeys,
   rotateMasterKey,
-  settleRotation,
+  completeRotation,
   type KeyStatus,
 } from '../../privacy/key-rotation.js';
 import { readMasterKeyFile } from '../../privacy/master-key.js';
@@ -30,7 +30,7 @@ export const operations: readonly Operation[] = [
       );
       // A command that is stopped here is finished by the service.
       const forever = new AbortController().signal;
-      while (!(await settleRotation(pool, core.keyring))) await pause(LOOK_AGAIN_MS, forever);
+      while (!(await completeRotation(pool, core.keyring))) await pause(LOOK_AGAIN_MS, forever);
       const result = await keyStatus(pool);
       const done = { operation: 'key rotate', by, parameters: {}, result };
       await recordEverywhere(core, done, { completed: 'the key is rotated', warn });

@@ -1,6 +1,6 @@
 import { modeOf } from '../../domain/scope.js';
 import * as z from 'zod';
-import { breakInWords } from '../../chain/chain-break.js';
+import { describeBreak } from '../../chain/chain-break.js';
 import { asDigestDocument, DIGEST_DOCUMENT } from '../../chain/digest-document.js';
 import { publicKeyIn, verifyExport } from '../../chain/exported-chain.js';
 import { recordEverywhere } from '../audit.js';
@@ -225,7 +225,7 @@ export const verify = serviceOperation({
     note(`${seals} seals compared`);
   },
   ending: ({ firstBroken }) =>
-    firstBroken === null ? undefined : { exitCode: 3, line: breakInWords(firstBroken) },
+    firstBroken === null ? undefined : { exitCode: 3, line: describeBreak(firstBroken) },
 });
 
 const acknowledge = serviceOperation({

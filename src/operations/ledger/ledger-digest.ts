@@ -3,7 +3,7 @@ import { ChainSealing } from '../../chain/chain-sealing.js';
 import { sealsIn, sealText, type SealStores } from '../../chain/chain-seals.js';
 import { digestText, type DigestDocument } from '../../chain/digest-document.js';
 import type { Core } from '../../stores/core.js';
-import { modeOf, ofMode, type Scope } from '../../domain/scope.js';
+import { modeOf, scopeOfMode, type Scope } from '../../domain/scope.js';
 import { NotDone, notDone } from '../outcome.js';
 
 /** What is read and sealed; without `seals`, in the database of the log. */
@@ -45,7 +45,7 @@ export async function ledgerDigest(
       'the newest seal of this chain was not signed by this installation: `ledger verify` says where the chain breaks',
     ]);
   const { position, events, digest, places } = seal;
-  const { tenant, mode } = ofMode(scope);
+  const { tenant, mode } = scopeOfMode(scope);
   const document = { tenant, mode, log: seals.logId, position, events, digest, places };
   return sign
     ? { ...document, signature: signer.sign(digestText(document)), publicKey: signer.publicKey }

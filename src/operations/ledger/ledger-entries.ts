@@ -2,7 +2,7 @@ import { POSTED_TYPES, type Entry, type PostedEvent } from '../../bookkeeping/po
 import type { Core } from '../../stores/core.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { Decoded, EventCodec } from '../../event-log/codec.js';
-import { countsFrom, shownActor, shownName } from '../../event-log/envelope.js';
+import { effectiveTimeOf, shownActor, shownName } from '../../event-log/envelope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
@@ -57,7 +57,7 @@ export function clockOf(
   now: number,
 ): number {
   if (until !== undefined) return until;
-  return upTo === undefined ? now : newest === undefined ? 0 : countsFrom(newest);
+  return upTo === undefined ? now : newest === undefined ? 0 : effectiveTimeOf(newest);
 }
 
 /** The events of a stream that a selection includes. */
@@ -68,7 +68,7 @@ export async function* selectedEvents(
 ): AsyncIterable<RecordedEvent> {
   for await (const event of log.readStream(stream)) {
     if (upTo !== undefined && log.compare(event.position, upTo) > 0) return;
-    if (until === undefined || countsFrom(event) <= until) yield event;
+    if (until === undefined || effectiveTimeOf(event) <= until) yield event;
   }
 }
 

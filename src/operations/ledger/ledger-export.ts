@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { ExportedChain } from '../../chain/exported-chain.js';
 import type { Core } from '../../stores/core.js';
-import { modeOf, ofMode, type LedgerMode, type Scope } from '../../domain/scope.js';
+import { modeOf, scopeOfMode, type LedgerMode, type Scope } from '../../domain/scope.js';
 import { isThemeStream } from '../../privacy/keyed-names.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
-import { countsFrom, shownActor } from '../../event-log/envelope.js';
+import { effectiveTimeOf, shownActor } from '../../event-log/envelope.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { CURRENT_VERSIONS } from '../../event-log/event-schemas.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
@@ -46,7 +46,7 @@ export async function exportLedger(
     const { stream, type } = event;
     const isOf =
       stream === ofTenant || stream.includes(own) || (stream.includes(kept) && isKept(event));
-    const at = countsFrom(event);
+    const at = effectiveTimeOf(event);
     return isOf && !SECRETS.has(type) && at >= from && at <= until;
   };
   const hash = createHash('sha256');
@@ -82,7 +82,7 @@ export async function chainToExport(
     isMember: chains.membership(scope),
     seals: seals.all(chains.of(scope)),
     signer: core.chainSigner,
-    scope: ofMode(scope),
+    scope: scopeOfMode(scope),
     logId: seals.logId,
   });
 }

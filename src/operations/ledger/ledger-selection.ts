@@ -5,7 +5,7 @@ import { type NotDone, notDoneAbout, quoted } from '../outcome.js';
 
 /**
  * The part of the ledger that an operator selects, as typed. Times and positions are inclusive; a
- * time is one from which an event counts (`countsFrom`). A day without a time is the whole day in
+ * time is an event's effective time (`effectiveTimeOf`). A day without a time is the whole day in
  * UTC: `asOf` and `to` end with it, or now if it is today.
  */
 export interface SelectionOptions {

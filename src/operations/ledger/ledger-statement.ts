@@ -4,7 +4,7 @@ import type { Entry } from '../../bookkeeping/postings.js';
 import { statementOf, type ProviderPayment } from '../../bookkeeping/statement.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
-import { countsFrom } from '../../event-log/envelope.js';
+import { effectiveTimeOf } from '../../event-log/envelope.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
@@ -56,12 +56,12 @@ async function readAccount(
   const later = new LaterEntries(until, now);
   let newest: RecordedEvent | undefined;
   for await (const page of pages(selectedEvents(log, stream, { upTo, until: undefined }))) {
-    newest = page.findLast((event) => countsFrom(event) <= until) ?? newest;
+    newest = page.findLast((event) => effectiveTimeOf(event) <= until) ?? newest;
     for (const event of page) later.add(event, POSTED.has(event.type));
     for (const decoded of await decodeTypes(codec, page, POSTED)) {
       const { event, recorded } = decoded;
       entries.push(entryOf(decoded));
-      if (event.type === 'RewardPushed' && countsFrom(recorded) <= until)
+      if (event.type === 'RewardPushed' && effectiveTimeOf(recorded) <= until)
         paid.push({
           rewardId: event.rewardId,
           paidAt: new Date(event.at).toISOString(),

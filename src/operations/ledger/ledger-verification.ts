@@ -11,8 +11,8 @@ import {
   type LogSeal,
   type SealingStop,
 } from '../../chain/log-seal.js';
-import { sealedTail } from '../../chain/sealed-tail.js';
-import { ofMode, type Scope } from '../../domain/scope.js';
+import { findSealedTail } from '../../chain/sealed-tail.js';
+import { scopeOfMode, type Scope } from '../../domain/scope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { LogReader, Stopped, type Patience } from '../log/log-reader.js';
@@ -82,7 +82,7 @@ export async function verifyLedger(core: SealedLog, options: VerificationOptions
   const firstBroken = isOfLog ? ofLog : ofChain;
   return {
     ok: firstBroken === null,
-    ...ofMode(scope),
+    ...scopeOfMode(scope),
     log: seals.logId,
     /** Number of recomputed events of the chain. */
     events,
@@ -134,7 +134,7 @@ class WholeLogCheck {
   }): Promise<ChainBreak | null> {
     const contradicted = (await log.contradiction?.()) ?? null;
     if (this.isMet && stopped === null && contradicted === null) return null;
-    const { firstMissing } = await sealedTail(log, seals, this.seal);
+    const { firstMissing } = await findSealedTail(log, seals, this.seal);
     if (firstMissing !== undefined)
       return { ...firstMissing, reason: stopped === 'lost' ? 'lost' : 'removed' };
     const position = contradicted ?? this.seal?.position ?? this.link.position;

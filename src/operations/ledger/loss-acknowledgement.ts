@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { PoolClient } from 'pg';
 import { ChainSeals, moveCheckpoint } from '../../chain/chain-seals.js';
 import { LOG_START, nextLogLink, sealLog, type SealingStop } from '../../chain/log-seal.js';
-import { sealedTail } from '../../chain/sealed-tail.js';
+import { findSealedTail } from '../../chain/sealed-tail.js';
 import type { Core } from '../../stores/core.js';
 import type { Position } from '../../event-log/event-log.js';
 import { fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
@@ -79,7 +79,7 @@ async function acknowledge(
   if (open === undefined && stopped === null)
     throw notDone('nothing was lost: there is nothing to acknowledge');
   const logSeal = await authenticLogSeal(seals, signer);
-  const { newestIntact, firstMissing } = await sealedTail(log, seals, logSeal);
+  const { newestIntact, firstMissing } = await findSealedTail(log, seals, logSeal);
   const isLost = (position: Position): boolean =>
     firstMissing !== undefined && log.compare(position, newestIntact?.position) > 0;
   const { lost, left } = await dropSeals(client, logId, isLost);

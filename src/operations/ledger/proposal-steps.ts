@@ -10,7 +10,7 @@ import {
   type ProposalEnded,
   type ProposeCorrection,
 } from '../../domain/proposal/proposal.decider.js';
-import { inTurn } from '../../postgres/locks.js';
+import { whenLockFree } from '../../postgres/locks.js';
 import { personNamed, staffSays, type StaffMeta } from '../audit.js';
 import { onceIfKeyed, type KeyedBy } from '../operator-keys.js';
 import { NotDone, notDone } from '../outcome.js';
@@ -182,7 +182,7 @@ const onlyEndOf = <T>(
   name: ProposalName,
   work: (found: NamedProposal) => Promise<T>,
 ): Promise<T> =>
-  inTurn(core.pool, 'end a proposal', async () => {
+  whenLockFree(core.pool, 'end a proposal', async () => {
     const ofDay = await proposalsOf(core, name.scope, name.day);
     const found = ofDay.find(({ proposal }) => proposal.proposalId === name.proposalId);
     if (found === undefined) throw PROPOSAL_NOT_FOUND;

@@ -4,7 +4,7 @@ import {
   type CreditOfDays,
 } from '../../../projections/daily-figures/queries.js';
 import type { Core } from '../../stores/core.js';
-import { ofMode, type Scope } from '../../domain/scope.js';
+import { scopeOfMode, type Scope } from '../../domain/scope.js';
 import type { RollForward } from '../../bookkeeping/roll-forward.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { LiveReads } from '../../projecting/following/live-reads.js';
@@ -80,7 +80,7 @@ export async function statementOfTenant(
   const upToNow = found.flatMap((one) => without(one, today, ahead));
   const exact = upToNow.filter(isExact);
   const document = {
-    ...ofMode(scope),
+    ...scopeOfMode(scope),
     /** Null: since the first event. */
     from: from ?? null,
     to: to ?? today,

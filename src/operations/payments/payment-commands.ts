@@ -1,9 +1,9 @@
 import { rewardsProjector } from '../../../projections/rewards/projector.js';
 import { PushQueries } from '../../../projections/rewards/queries.js';
 import type { Core } from '../../stores/core.js';
-import { linkOf } from '../../domain/account/account-shapes.js';
+import { customerLinkOf } from '../../domain/account/account-shapes.js';
 import { shownPushes } from '../../domain/account/provider/reward-push.js';
-import { disputesOf, pictureOf, WAITS_MS } from '../../domain/customer/customer.state.js';
+import { disputesOf, customerSummary, WAITS_MS } from '../../domain/customer/customer.state.js';
 import { modeOf, type Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { recorderOf } from '../../payments/incoming/payment-events.js';
@@ -167,8 +167,8 @@ export async function showPayer({ core, scope }: ScopedContext, accountId: strin
     paymentProviderId === null
       ? undefined
       : await streams.customers.load(names.customerStream(scope, paymentProviderId));
-  const link = linkOf(state);
-  const gone = customer !== undefined && pictureOf(customer.state, link).isGone;
+  const link = customerLinkOf(state);
+  const gone = customer !== undefined && customerSummary(customer.state, link).isGone;
   // Of charges of the account; ids and words are the provider's.
   const disputes = (customer === undefined ? [] : disputesOf(customer.state, link)).map(
     ({ created, ...dispute }) => ({ ...dispute, created: new Date(created).toISOString() }),

@@ -1,7 +1,7 @@
 import type { Core } from '../../stores/core.js';
 import type { OpenAccount } from '../../domain/account/account-shapes.js';
 import type { RewardState } from '../../domain/account/rewards/reward-state.js';
-import { isOfAnother } from '../../domain/customer/customer.state.js';
+import { belongsToOtherAccount } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { ProviderFailure, type ProviderCalls } from '../../payments/payment-provider.js';
@@ -105,7 +105,7 @@ async function callsOf(
     async *paidInvoices(customer) {
       for await (const invoice of calls.paidInvoices(customer)) {
         const ref = names.providerObjectRef(scope, 'invoice', invoice);
-        if (!isOfAnother(state, ref, account)) yield invoice;
+        if (!belongsToOtherAccount(state, ref, account)) yield invoice;
       }
     },
   };

@@ -1,5 +1,5 @@
 import { withGenerationsLock } from '../../postgres/generations-lock.js';
-import { ofMode } from '../../domain/scope.js';
+import { scopeOfMode } from '../../domain/scope.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { listParkedStreams, type ParkedStream } from '../../projecting/checkpoints.js';
 import { projectionStatus } from '../../projecting/following/projection-status.js';
@@ -23,7 +23,7 @@ import { countEvents, rebuild, type RebuildOptions } from '../../projecting/gene
 import {
   rollBack,
   swap,
-  type SeenGenerations,
+  type ObservedGenerations,
 } from '../../projecting/generations/switch-generations.js';
 import type { Projector } from '../../projecting/projector.js';
 import { notDone } from '../outcome.js';
@@ -183,7 +183,7 @@ export async function swapProjections(
   operator: ProjectionOperator,
   projectors: readonly Projector[],
   all: boolean,
-  seen?: SeenGenerations,
+  seen?: ObservedGenerations,
 ): Promise<object> {
   const chosen = all ? await waiting(operator.parts, projectors) : projectors;
   if (chosen.length === 0) throw notDone('no projection has a new generation: rebuild first');
@@ -206,7 +206,7 @@ async function waiting(
 export async function rollBackProjection(
   operator: ProjectionOperator,
   projector: Projector,
-  seen?: SeenGenerations,
+  seen?: ObservedGenerations,
 ): Promise<object> {
   return recorded(
     operator,
@@ -256,7 +256,7 @@ export async function parkedStreams(
   const shown = [];
   for (const { since, revision, reached, ...one } of parked) {
     const scope = scopeOfStream(one.stream);
-    const { tenant = null, mode = null } = scope === undefined ? {} : ofMode(scope);
+    const { tenant = null, mode = null } = scope === undefined ? {} : scopeOfMode(scope);
     shown.push({
       ...one,
       ...(await waitingOf(parts, { ...one, revision, reached })),

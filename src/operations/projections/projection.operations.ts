@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { OperatorRole } from '../../config/operators.js';
 import type { RebuildProgress } from '../../projecting/generations/rebuild.js';
-import type { SeenGenerations } from '../../projecting/generations/switch-generations.js';
+import type { ObservedGenerations } from '../../projecting/generations/switch-generations.js';
 import type { Projector } from '../../projecting/projector.js';
 import { given, help, limit, mode, text } from '../registry/members.js';
 import {
@@ -58,7 +58,7 @@ const parameters = ({ projection: name }: { readonly projection?: string | undef
 });
 
 /** The generations that the operator saw: others now are refused. */
-const seen = given(z.custom<SeenGenerations>().optional(), { only: 'console' });
+const seen = given(z.custom<ObservedGenerations>().optional(), { only: 'console' });
 
 /** The work on the projection of this name. */
 const onNamedModel = <T>(

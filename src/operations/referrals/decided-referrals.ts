@@ -3,7 +3,7 @@ import {
   DecidedReferralQueries,
   type DecidedReferral,
 } from '../../../projections/referrals/decided-queries.js';
-import type { AskedModeration } from '../../command-handling/commands.js';
+import type { ModerationDecision } from '../../command-handling/commands.js';
 import type { ReferralFacts } from '../../domain/account/account.facts.js';
 import type { SideStatus } from '../../domain/program.js';
 import type { Scope } from '../../domain/scope.js';
@@ -53,7 +53,7 @@ export async function undoOf(
   core: Pick<Core, 'pool' | 'tenants'>,
   scope: Scope,
   referralId: string,
-): Promise<readonly AskedModeration[] | null> {
+): Promise<readonly ModerationDecision[] | null> {
   const since = (await core.tenants.now(scope)) - DECIDED_SHOWN_MS;
   const found = await readFrom(core, 'referrals', DecidedReferralQueries, (queries) =>
     queries.byId(scope, referralId),
@@ -67,7 +67,7 @@ export function undoing({
   decision: { sides },
 }: Pick<DecidedReferral, 'decision'> & {
   readonly referral: Pick<ReferralFacts, 'referralId' | 'referredStatus' | 'referrerStatus'>;
-}): readonly AskedModeration[] {
+}): readonly ModerationDecision[] {
   const seen = { referred: referredStatus, referrer: referrerStatus };
   const isOf = (side: 'referred' | 'referrer'): boolean => sides !== otherOf(side);
   return [

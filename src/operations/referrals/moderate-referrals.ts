@@ -1,6 +1,6 @@
 import {
   ModerationCommandEnvelope,
-  type AskedModeration,
+  type ModerationDecision,
 } from '../../command-handling/commands.js';
 import type { Core } from '../../stores/core.js';
 import type { StaffMeta } from '../audit.js';
@@ -10,7 +10,7 @@ import { notDone } from '../outcome.js';
 export async function moderateReferrals(
   { commands }: Pick<Core, 'commands'>,
   meta: StaffMeta,
-  actions: readonly AskedModeration[],
+  actions: readonly ModerationDecision[],
 ) {
   const { refused, reasons, position } = await commands.execute(
     new ModerationCommandEnvelope(meta, actions),

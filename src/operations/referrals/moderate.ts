@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { AskedModeration } from '../../command-handling/commands.js';
+import type { ModerationDecision } from '../../command-handling/commands.js';
 import { referralOf } from '../../domain/account/referral/former-referrals.js';
 import { MODERATION_ACTIONS } from '../../domain/moderation/moderation.decider.js';
 import { personal, type Personal } from '../../domain/personal.js';
@@ -75,7 +75,7 @@ export const undoDecision = recordedOperation({
 interface Decision {
   readonly operation: string;
   readonly action: string;
-  readonly asked: readonly AskedModeration[];
+  readonly asked: readonly ModerationDecision[];
   readonly reason: string | undefined;
   /** What the form's key must always come with; default: the decision itself. */
   readonly form?: object;

@@ -8,7 +8,7 @@ import { ownMember } from '../../domain/own-member.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { exactSum } from '../../foundation/exact-sum.js';
 import { durationMs } from '../../foundation/duration.js';
-import { nowIn } from '../../tenants/tenant-directory.js';
+import { ledgerTime } from '../../tenants/tenant-directory.js';
 import { accountRefOf } from '../../privacy/keyed-names.js';
 import type { Core } from '../../stores/core.js';
 import { decodeTypes, type LogReads, type Work } from '../ledger/ledger-entries.js';
@@ -41,7 +41,7 @@ export async function forecastProgram(
   const tenant = await tenantNamed(core, scope.tenant);
   const live = programOf(tenant, liveId);
   if (live === null) throw notDoneAbout('live', `the tenant has no program ${quoted(liveId)}`);
-  const now = given ?? nowIn(tenant, scope.mode);
+  const now = given ?? ledgerTime(tenant, scope.mode);
   const since = momentOf(request.since, now);
   const applied = ownMember(tenant.programs, liveId);
   const named = { document: candidate, version: 0, eventRules: nameEventRules(candidate, applied) };

@@ -1,6 +1,6 @@
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import type { ReferralQueries } from '../../../projections/referrals/queries.js';
-import { ofMode, type Scope } from '../../domain/scope.js';
+import { scopeOfMode, type Scope } from '../../domain/scope.js';
 import { projectionStatus } from '../../projecting/following/projection-status.js';
 import type { Core } from '../../stores/core.js';
 import { listProposals } from '../ledger/ledger-proposals.js';
@@ -37,7 +37,7 @@ export async function tenantAlarms(
 ): Promise<TenantAlarms> {
   const now = Date.now();
   const [endpoints, projections, parked, proposals, waiting] = await Promise.all([
-    showEndpoints(core, ofMode(scope)),
+    showEndpoints(core, scopeOfMode(scope)),
     projectionStatus(core.pool, core.log, accountProjectors, now),
     pushesOf(core).parked(scope, COUNTED_MAX),
     listProposals(core, scope, { state: 'waiting', limit: COUNTED_MAX, now }),

@@ -1,6 +1,6 @@
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { timeNow } from '../../foundation/world.js';
-import { nowIn } from '../../tenants/tenant-directory.js';
+import { ledgerTime } from '../../tenants/tenant-directory.js';
 import type { Core } from '../../stores/core.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
@@ -11,7 +11,7 @@ import { forgetTestData } from './forget-test-data.js';
 
 /** The time of a tenant's test clock, ISO 8601; null: it has none. */
 export const testClockOf = (tenant: OpenTenant): string | null =>
-  tenant.testOffsetMs === null ? null : new Date(nowIn(tenant, 'test')).toISOString();
+  tenant.testOffsetMs === null ? null : new Date(ledgerTime(tenant, 'test')).toISOString();
 
 export const clockDocument = (tenant: OpenTenant) => ({ testClock: testClockOf(tenant) });
 

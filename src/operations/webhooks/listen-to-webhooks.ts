@@ -1,4 +1,4 @@
-import { isStoreAway, type Core } from '../../stores/core.js';
+import { isStoreUnavailable, type Core } from '../../stores/core.js';
 import type { DomainEvent } from '../../domain/events.js';
 import { modeOf, type Scope } from '../../domain/scope.js';
 import { LogWentBack, type Position, type RecordedEvent } from '../../event-log/event-log.js';
@@ -111,7 +111,7 @@ class Listener {
       try {
         return await work();
       } catch (error) {
-        if (!isStoreAway(error)) throw error;
+        if (!isStoreUnavailable(error)) throw error;
         if (failures === 0) this.listens.note('the database or the log is away: waiting for it');
         await pause(backOffMs(failures, RETRY), signal);
       }

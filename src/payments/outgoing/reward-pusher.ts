@@ -6,7 +6,7 @@ import type { RewardState } from '../../domain/account/account.state.js';
 import { clockOffset, isRemoved } from '../../domain/tenant/test-clock.js';
 import { scopeOf, type AccountRef, type Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
-import { spreadMs } from '../../foundation/pause.js';
+import { jitteredMs } from '../../foundation/pause.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -216,4 +216,4 @@ class AccountTurn {
 
 /** Doubled each time up to an hour, with 20 % jitter. @param times consecutive, at least 1. */
 const delayMs = (firstMs: number, times: number): number =>
-  spreadMs(Math.min(3_600_000, firstMs * 2 ** Math.min(times - 1, 20)));
+  jitteredMs(Math.min(3_600_000, firstMs * 2 ** Math.min(times - 1, 20)));

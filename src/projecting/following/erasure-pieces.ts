@@ -12,16 +12,13 @@ export type FindRows = GenerationStore['find'];
 
 /** A piece of an erasure whose rows are in memory. */
 export interface FoundPiece {
-  /** False: not all dependents were found. */
+  /** False: some dependents were not found yet. */
   readonly isWhole: boolean;
-  /** Undefined: this was the last one. */
+  /** Undefined: this was the last piece. */
   readonly next: NextPiece | undefined;
 }
 
-/**
- * Finds the rows of one piece: at most `rowsMax`, and as many dependents. Announces the other rows
- * that `clean` needs.
- */
+/** Loads a piece: at most `rowsMax` rows and as many dependents, announcing others. */
 export async function findPiece(
   find: FindRows,
   rows: BatchRows,
@@ -60,7 +57,7 @@ async function findPrimaries(
     for (const row of found) rows.wasFound(lookup.table, row);
     const last = found.at(-1);
     if (last && found.length >= left)
-      return { lookup: number, after: lookup.along?.map(({ column }) => last[column]) ?? null };
+      return { lookup: number, after: lookup.orderedBy?.map(({ column }) => last[column]) ?? null };
     left -= found.length;
   }
   return undefined;
@@ -101,11 +98,7 @@ export async function countUnfinishedErasures(
 const LOOK_AGAIN_MS = 100;
 const PATIENCE_MS = 15_000;
 
-/**
- * Waits until the writers of these generations have cleaned all erasures out of them. @returns also
- * on abort.
- * @throws {GenerationRefused} when no process continues them.
- */
+/** Ends on abort. @throws {GenerationRefused} when no process continues the erasures. */
 export async function untilErasuresAreFinished(
   db: Pool | PoolClient,
   generations: readonly Pick<GenerationRecord, 'projection' | 'generation'>[],
@@ -128,7 +121,7 @@ export async function untilErasuresAreFinished(
     seen = pieces;
     if (performance.now() - since > patienceMs)
       throw new GenerationRefused(
-        'forgotten people are not cleaned out of all rows yet, and no service goes on with it: start one',
+        'an erasure is not complete in all rows, and no service continues it: start a service',
       );
     await pause(LOOK_AGAIN_MS, signal ?? new AbortController().signal);
   }

@@ -4,45 +4,36 @@ import type { Pool } from 'pg';
 import { beginSnapshot, endSnapshot } from '../../postgres/transaction.js';
 import { builder, StatementText, type Given, type Values } from '../../postgres/statements.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
-import { ReadsTogether } from './reads-together.js';
+import { BatchedReads } from './batched-reads.js';
 import type { SlowReads } from './slow-reads.js';
 
-/** The tables of a read model's generation: its projection alone knows what they are. */
+/** The tables of a read model's generation, which only its projection can type. */
 const tablesOf = <Tables>(schema: string): Kysely<Tables> =>
   builder.withSchema(schema) as unknown as Kysely<Tables>;
 
-/**
- * A query of a read model with these tables. Its text depends on which values are present, not on
- * the values.
- */
+/** A query of a read model. Its SQL depends on which values are present, not on the values. */
 export interface ReadQuery<Tables, V extends Values, T> {
   readonly name: string;
-  /**
-   * Prepared once per connection, for a query whose values are always present. Otherwise it is
-   * planned each time: the selectivity of its filters differs widely.
-   */
+  /** For queries whose values are always present; others are planned each time. */
   readonly prepared: boolean;
-  /** The tenant, for a query that may read many of its rows: few of them run at once. */
+  /** The tenant of a query that may read many rows, of which only a few run concurrently. */
   readonly slowOf?: string | undefined;
-  /** Read models that it joins with its own; each may be at another position. */
+  /** Other read models that it joins; each may be at another position. */
   readonly joins?: readonly string[];
   readonly values: V;
   /** Selects one JSON column, named `json`. */
   readonly build: (
     rm: Kysely<Tables>,
     given: Given<V>,
-    gone: Gone,
+    gone: UnfinishedErasures,
     tableOf: TableOfReadModel,
   ) => Compilable<{ json: T }> | RawBuilder<{ json: T }>;
 }
 
-/** A table of a read model that a query reads, for raw SQL. */
+/** A read model's table, for raw SQL. */
 export type TableOfReadModel = (readModel: string, table: string) => RawBuilder<unknown>;
 
-/**
- * A query of one row by a key, or of none. Reads that begin in the same turn of the event loop are
- * answered by one statement (docs/adr/0028).
- */
+/** At most one row by a key. Reads of one turn share a statement (docs/adr/0028). */
 export interface RowQuery<Tables, V extends Values, T> {
   readonly name: string;
   /** Of the columns that the values are compared with. */
@@ -50,33 +41,33 @@ export interface RowQuery<Tables, V extends Values, T> {
   /** Each is present, or null. */
   readonly values: V;
   /** Selects one JSON column of at most one row. */
-  readonly build: (rm: Kysely<Tables>, given: Given<V>, gone: Gone) => Compilable<{ json: T }>;
+  readonly build: (
+    rm: Kysely<Tables>,
+    given: Given<V>,
+    gone: UnfinishedErasures,
+  ) => Compilable<{ json: T }>;
 }
 
-/**
- * Conditions about people whose erasure is not complete: a row about a person may exist for a while
- * after the person was forgotten.
- */
-export interface Gone {
+/** Conditions about people with an unfinished erasure: their rows may exist for a while. */
+export interface UnfinishedErasures {
   /** Whether the person is one of them; false for null. */
   is(person: Expression<string | null>): RawBuilder<boolean>;
   /** Whether there are any. */
-  readonly anybody: RawBuilder<boolean>;
+  readonly exist: RawBuilder<boolean>;
 }
 
 /** Clients choose the filters, so the number of cached texts is limited. */
 const TEXTS_MAX = 200;
 
 /**
- * Runs the queries of one read model in the schema of its live generation. Postgres returns JSON:
- * one statement returns a page and its total from one snapshot, and 64-bit columns arrive as
- * numbers. A text is compiled once for each generation and set of values
- * (docs/adr/0028).
+ * Runs queries of one read model in the schema of its live generation. They return JSON: one
+ * statement returns a page and its total from one snapshot, and 64-bit columns arrive as numbers.
+ * SQL is compiled once per generation and set of values (docs/adr/0028).
  */
 export class LiveReads<Tables> {
   private readonly texts = new LRUCache<string, StatementText>({ max: TEXTS_MAX });
   /** By the names of their queries. */
-  private readonly together = new Map<string, ReadsTogether>();
+  private readonly batches = new Map<string, BatchedReads>();
 
   constructor(
     private readonly pool: Pool,
@@ -96,7 +87,7 @@ export class LiveReads<Tables> {
     return rows.map((row) => row.json);
   }
 
-  /** About how many rows a query has, as the server's planner estimates it. */
+  /** The planner's estimate of the number of rows. */
   async estimate<V extends Values, T>(query: ReadQuery<Tables, V, T>): Promise<number> {
     const { text, values } = await this.statementOf(query);
     const { rows } = await this.pool.query<{ 'QUERY PLAN': readonly [PlanOfQuery] }>(
@@ -106,11 +97,7 @@ export class LiveReads<Tables> {
     return rows[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
   }
 
-  /**
-   * All rows of a query in their order, from one snapshot, in pieces: for files. The connection is
-   * held until the last piece is read.
-   * @param pool connections for long statements.
-   */
+  /** All rows from one snapshot, on a held connection. @param pool for long statements. */
   async *pieces<V extends Values, T>(
     query: ReadQuery<Tables, V, T>,
     pool: Pool,
@@ -133,13 +120,13 @@ export class LiveReads<Tables> {
 
   /** @throws the database's errors while it is unavailable. */
   row<V extends Values, T>(query: RowQuery<Tables, V, T>): Promise<T | undefined> {
-    let reads = this.together.get(query.name);
+    let reads = this.batches.get(query.name);
     if (reads === undefined) {
       const { name, types, build } = query;
-      reads = new ReadsTogether(Object.keys(types), (lists) =>
+      reads = new BatchedReads(Object.keys(types), (lists) =>
         this.rows({ name, types, build }, lists),
       );
-      this.together.set(name, reads);
+      this.batches.set(name, reads);
     }
     return reads.row<T>(query.values);
   }
@@ -148,7 +135,7 @@ export class LiveReads<Tables> {
     return (await this.all(query))[0];
   }
 
-  /** What the query finds for each of the lists' values; null: nothing. */
+  /** The result for each of the lists' values; null: nothing. */
   private async rows<V extends Values, T>(
     query: Omit<RowQuery<Tables, V, T>, 'values'>,
     lists: Values,
@@ -165,7 +152,7 @@ export class LiveReads<Tables> {
     return rows[0]?.json ?? [];
   }
 
-  /** The query for each of a list of values, as one row with a list of what it found. */
+  /** The query for each of a list of values, as one row with a list of results. */
   private eachRow<V extends Values, T>(
     { types, build }: Omit<RowQuery<Tables, V, T>, 'values'>,
     schema: string,
@@ -175,7 +162,7 @@ export class LiveReads<Tables> {
     const names = Object.keys(types);
     const columns = names.map((name) => [name, sql`${sql.ref(`wanted.${name}`)}`]);
     const given = Object.fromEntries(columns) as Given<V>;
-    const found = build(rm, given, goneFrom(this.projection, generation));
+    const found = build(rm, given, unfinishedErasuresIn(this.projection, generation));
     return StatementText.of<Values>(names, (lists) => {
       const typed = names.map((name) => LIST_OF[types[name] ?? 'text'](lists[name]));
       const columnNames = names.map((name) => sql.ref(name));
@@ -208,7 +195,7 @@ export class LiveReads<Tables> {
     const tableOf: TableOfReadModel = (readModel, table) =>
       sql.id(schemas.get(readModel) ?? '', table);
     const rm = tablesOf<Tables>(schemas.get(this.projection) ?? '');
-    const gone = goneFrom(this.projection, generation);
+    const gone = unfinishedErasuresIn(this.projection, generation);
     const compiled = StatementText.of<V>(names, (given) => build(rm, given, gone, tableOf));
     this.texts.set(key, compiled);
     return compiled;
@@ -223,17 +210,17 @@ interface ReadSchemas {
   /** By read model. */
   readonly schemas: ReadonlyMap<string, string>;
   readonly generation: number;
-  /** Of the compiled text. */
+  /** Key of the compiled text. */
   readonly key: string;
 }
 
 /** Built once per statement; nearly always empty. */
-function goneFrom(projection: string, generation: number): Gone {
+function unfinishedErasuresIn(projection: string, generation: number): UnfinishedErasures {
   const erasures = sql`from ledger.projection_erasures where projection = ${projection} and generation = ${generation}`;
   return {
     is: (person) =>
       sql`coalesce(${person} = any (array(select unnest(persons) ${erasures})), false)`,
-    anybody: sql`exists (select ${erasures})`,
+    exist: sql`exists (select ${erasures})`,
   };
 }
 
@@ -244,9 +231,9 @@ const LIST_OF = {
 };
 
 /**
- * Whether a row that its key finds is of this tenant and mode. Not by `=`: while the server's
- * statistics are of an emptier table, it would look rows up by an index that begins with the
- * tenant, and read all of it.
+ * Whether a row found by its key is of this tenant and mode. Written without `=`: with statistics
+ * of an emptier table the planner would use an index that begins with the tenant and read all of
+ * it.
  */
 export const isOfScope = (
   [tenant, mode]: readonly [string, string],
@@ -260,22 +247,22 @@ export function present<C>(conditions: readonly (C | undefined)[]): C[] {
   return conditions.filter((condition) => condition !== undefined);
 }
 
-/** Epoch milliseconds, both ends included. An exact time is a range from and to itself. */
+/** Epoch milliseconds, both ends included. */
 export interface TimeRange {
   readonly from?: number;
   readonly to?: number;
 }
 
 /** A LIKE pattern for a literal part of a text. */
-export function containing(piece: string): string {
+export function likePattern(piece: string): string {
   return `%${piece.replace(/[\\%_]/g, '\\$&')}%`;
 }
 
-/** Rows before a page that are skipped quickly; more make the read a slow one. */
+/** Skipping more rows makes a read slow. */
 const OFFSET_MAX = 5_000;
 
-/** Whether a page lies so far behind the first one that reaching it is slow. */
-export const isFarBehind = ({ offset }: PageRequest): boolean => offset > OFFSET_MAX;
+/** The page is so far from the first one that reaching it is slow. */
+export const isDeepPage = ({ offset }: PageRequest): boolean => offset > OFFSET_MAX;
 
 /** One page of a list and the total. */
 export interface ListPage<T> {

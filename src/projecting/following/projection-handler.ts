@@ -18,7 +18,7 @@ export interface ProjectionHandlerParts extends Pick<
 
 type LogLine = (fields: object, message: string) => void;
 
-/** Another generation became live: the projection begins again with that one. */
+/** Another generation became live: the projection continues with that one. */
 class AnotherGeneration extends Error {
   override readonly name = 'AnotherGeneration';
 }
@@ -87,7 +87,7 @@ export class ProjectionHandler implements Handler<Page> {
   }
 
   async noteError(text: string): Promise<void> {
-    // While the database is unavailable this fails first; the error stays in memory then.
+    // Fails while the database is unavailable; the error then stays in memory only.
     await this.parts.stores
       .recordLastError(this.name, this.track?.generation ?? 0, text)
       .catch(() => undefined);

@@ -14,23 +14,20 @@ export interface ProjectionStatus extends Lag {
   readonly position: Position | null;
   readonly head: Position | null;
   readonly parkedStreams: number;
-  /** Those of them with an event that could not be decoded. */
+  /** Those with an event that could not be decoded. */
   readonly unreadableStreams: number;
   /** Streams that continue without an event that an operator skipped. */
   readonly skipped: number;
-  /** Why the stream that was parked last is; null: none is parked. */
+  /** Reason of the newest parked stream; null: none is parked. */
   readonly parkedBecause: string | null;
   readonly lastError: string | null;
-  /** Epoch milliseconds of the last move of the checkpoint. */
+  /** Last move of the checkpoint, epoch milliseconds. */
   readonly updatedAt: number;
-  /** How long it has stood still although there are events. */
+  /** How long it has not moved although there are events. */
   readonly stillSeconds: number;
 }
 
-/**
- * @throws when the database or the log is unavailable. Costs a small query and the head of the log;
- * only a lagging projection reads a page, once for all at the same position.
- */
+/** Lagging projections share reads. @throws when database or log is unavailable. */
 export async function projectionStatus(
   pool: Pool,
   log: EventLog,

@@ -14,7 +14,7 @@ export type GenerationRows = Pick<
   'load' | 'find' | 'write' | 'parkedStreams' | 'unfinishedErasure'
 >;
 
-/** @param pool one of its connections is kept while the projections run: it holds the locks. */
+/** @param pool one of its connections holds the locks while the projections run. */
 export function postgresProjectionStores(pool: Pool, projectors: readonly Projector[]) {
   const ensureGenerations = (): Promise<unknown> => ensureOwnGenerations(pool, projectors);
   // Processes of a release with other tables follow other generations, under other locks.
@@ -25,7 +25,7 @@ export function postgresProjectionStores(pool: Pool, projectors: readonly Projec
   const moveCheckpoint = checkpointMoves(pool);
   return {
     locks: new AdvisoryLocks(pool, { lockNames }) as Locks,
-    /** Makes the generations that this release follows, where they are missing. */
+    /** Creates missing generations that this release follows. */
     ensureGenerations,
     rowsOf: (projector: Projector, generation: number): GenerationRows =>
       new GenerationStore(pool, projector, generation, moveCheckpoint),

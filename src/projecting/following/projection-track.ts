@@ -24,10 +24,10 @@ import {
 import { FIRST_PIECE, findPiece, type FoundPiece } from './erasure-pieces.js';
 import type { GenerationRows } from './projection-stores.js';
 
-/** A piece blocks other events for as long as a small batch takes. */
+/** A piece delays other events for as long as a small batch takes. */
 const PIECE_ROWS_MAX = 100;
 
-/** An event that the projection must read: decoded, or parked with its stream. */
+/** Decoded, or parked with its stream. */
 type ReadEvent = LedgerEvent | UndecodableEvent;
 
 export interface ProjectionTrackParts {
@@ -42,9 +42,9 @@ export interface ProjectionTrackParts {
 }
 
 /**
- * One generation of one projection on its way along the log: applies pages, each with its
- * checkpoint in one transaction. Other writers are noticed only as `CheckpointMoved`; `restoreFrom`
- * then starts again from the stored state.
+ * Applies pages of the log to one generation of one projection, each with its checkpoint in one
+ * transaction. Another writer shows as `CheckpointMoved`; `restoreFrom` then starts again from the
+ * stored state.
  */
 export class ProjectionTrack {
   private readonly handles: ReadonlySet<string>;
@@ -57,8 +57,8 @@ export class ProjectionTrack {
 
   /**
    * @param knownTypes every type that some projection handles: an undecodable event of a known type
-   * concerns its projections, one of an unknown type all, since its projections are unknown.
-   * @param pieceRowsMax rows about forgotten people that are found and cleaned at once.
+   * concerns its projections, one of an unknown type all.
+   * @param pieceRowsMax rows of one piece of an erasure.
    */
   constructor(
     readonly projector: Projector,
@@ -89,8 +89,8 @@ export class ProjectionTrack {
   /**
    * Applies the new events of the page. An event that cannot be decoded or applied parks its
    * stream; everything else is applied.
-   * @throws {StoppedAtUndecodable} at an erasure that cannot be decoded, or when too many streams
-   * are parked, with everything before that event applied.
+   * @throws {StoppedAtUndecodable} at an erasure that cannot be decoded, or with too many parked
+   * streams, after applying all events before it.
    * @throws {CheckpointMoved} with nothing lost.
    * @throws the database's errors while it is unavailable: repeat with the next page after the
    * position.
@@ -130,15 +130,12 @@ export class ProjectionTrack {
       throw new StoppedAtUndecodable(stopped.position, stopped.undecodable.undecodable);
   }
 
-  /** Whether an erasure is not complete in its rows: call `cleanNextPiece` until it is. */
+  /** An erasure is unfinished: call `cleanNextPiece` until it is complete. */
   get isCleaning(): boolean {
     return this.unfinished;
   }
 
-  /**
-   * Cleans one more piece of the oldest unfinished erasure; the position stays.
-   * @throws {CheckpointMoved} with nothing lost.
-   */
+  /** The position stays. @throws {CheckpointMoved} with nothing lost. */
   async cleanNextPiece(): Promise<void> {
     const erasure = await this.parts.rows.unfinishedErasure();
     const position = this.at;
@@ -178,7 +175,7 @@ export class ProjectionTrack {
     return this.parts.log.compare(position, this.at) > 0;
   }
 
-  /** Lookups find rows in the tables: each event of an erasure begins a batch of its own. */
+  /** Lookups find rows in the tables, so each event of an erasure begins a batch. */
   private async applyInOrder(position: Position, events: readonly ReadEvent[]): Promise<void> {
     let rest = events;
     for (;;) {
@@ -190,10 +187,7 @@ export class ProjectionTrack {
     }
   }
 
-  /**
-   * A value that Postgres refuses is found by bisection: the halves are applied in order, until a
-   * single event is left and is parked.
-   */
+  /** Finds a value that Postgres refuses by bisection, and parks its event. */
   private async applyUpTo(position: Position, events: readonly ReadEvent[]): Promise<void> {
     try {
       await this.write(position, events);
@@ -223,7 +217,7 @@ export class ProjectionTrack {
       parkedNow.add(stream);
     };
 
-    const begun = refused === undefined ? await this.beginToForget(rows, events) : undefined;
+    const begun = refused === undefined ? await this.beginErasure(rows, events) : undefined;
     const apply = (event: LedgerEvent): void => {
       this.projector.apply(event, rows);
       if (begun?.event === event)
@@ -265,11 +259,8 @@ export class ProjectionTrack {
     logParked(this.parts.logger, { projection, generation }, parked);
   }
 
-  /**
-   * Only the first event of a batch can be one of an erasure: its first piece is cleaned with the
-   * batch.
-   */
-  private async beginToForget(rows: BatchRows, events: readonly ReadEvent[]) {
+  /** An erasure begins a batch, which includes its first piece. */
+  private async beginErasure(rows: BatchRows, events: readonly ReadEvent[]) {
     const [event] = decodedOf(events.slice(0, 1));
     const forgotten = event && forgottenBy(event);
     return (
@@ -294,10 +285,7 @@ export class ProjectionTrack {
     if (batch.erasure?.next !== undefined) this.unfinished = true;
   }
 
-  /**
-   * Loads the rows that these events announce. Returns the events whose keys cannot be determined,
-   * with the reason.
-   */
+  /** Returns the events whose keys cannot be determined, with the reason. */
   private async loadRows(
     rows: BatchRows,
     events: readonly LedgerEvent[],

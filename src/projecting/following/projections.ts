@@ -1,7 +1,7 @@
 import type { EventLog } from '../../event-log/event-log.js';
 import { Follower, type FollowerOptions } from '../../following/follower.js';
 import type { StoredPosition } from '../../following/handler.js';
-import { standing, type Progress, type Standing } from '../../following/handler-status.js';
+import { standing, type Progress, type FollowerRole } from '../../following/handler-status.js';
 import type { Logger } from '../../foundation/logger.js';
 import { timeNow } from '../../foundation/world.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
@@ -17,16 +17,16 @@ export interface ProjectionsOptions {
   readonly decode: DecodeEvents;
   readonly projectors: readonly Projector[];
   readonly generations: Pick<LiveGenerations, 'refresh' | 'generationOf'>;
-  /** Rows about an erased person that are cleaned at once. Default 100. */
+  /** Rows of one piece of an erasure. Default 100. */
   readonly pieceRowsMax?: number;
   readonly logger?: Logger;
 }
 
-/** The read models of this release, and their part in following the log. */
+/** The read models of this release and their handlers. */
 export class Projections {
   readonly names: readonly string[];
   readonly handlers: readonly ProjectionHandler[];
-  /** Options of a follower that has these handlers. */
+  /** Options of a follower with these handlers. */
   readonly following: Pick<
     FollowerOptions<Page>,
     'log' | 'locks' | 'decode' | 'prepare' | 'refresh' | 'stored'
@@ -48,11 +48,8 @@ export class Projections {
     };
   }
 
-  /**
-   * All projections, in their order, with their roles in the process of this follower. @throws when
-   * the database or the log is unavailable.
-   */
-  async status(follower: Progress): Promise<(ProjectionStatus & Standing)[]> {
+  /** In their order. @throws when the database or the log is unavailable. */
+  async status(follower: Progress): Promise<(ProjectionStatus & FollowerRole)[]> {
     const { stores, log } = this.options;
     const rows = await stores.status(log, timeNow());
     const ordered = this.names.flatMap((name) =>
@@ -69,8 +66,7 @@ export class Projections {
     const checkpoints = await stores.checkpoints(
       projectors.filter(({ name }) => names.includes(name)),
     );
-    // The waiting callers read the generation that they waited for, and not the one that was live
-    // before.
+    // Waiting callers must read the generation that they waited for, not its predecessor.
     const known = checkpoints.every(
       ({ projection, generation }) => generations.generationOf(projection) === generation,
     );
@@ -82,7 +78,7 @@ export class Projections {
           : [
               [
                 projection,
-                // Of two generations one may be behind.
+                // Of two generations one may lag.
                 { position, counts: () => generations.generationOf(projection) === generation },
               ],
             ],

@@ -6,9 +6,9 @@ import { FOLLOWED_STATES, type ReadModel } from '../generations/generations.js';
 import { countUnfinishedErasures } from './erasure-pieces.js';
 
 /**
- * Captures the log's current head. The returned check tells whether the live read models with these
+ * Captures the head of the log. The returned check is true once the live read models with these
  * tables have reached it with all erasures complete.
- * @param others true: those of other releases, too.
+ * @param others includes those of other releases.
  * @throws while a store is unavailable.
  */
 export async function readModelsReachHead(

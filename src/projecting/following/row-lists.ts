@@ -4,10 +4,10 @@ import { foldedText } from '../../domain/folded-text.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Given, Values } from '../../postgres/statements.js';
 import {
-  containing,
-  isFarBehind,
+  likePattern,
+  isDeepPage,
   present,
-  type Gone,
+  type UnfinishedErasures,
   type LiveReads,
   type PageRequest,
   type ReadQuery,
@@ -16,7 +16,6 @@ import {
 
 /** A request for a page of a list. */
 export interface ListRequest<F, S extends string> {
-  /** All given ones must match. */
   readonly filters: F;
   readonly sort: S;
   readonly descending: boolean;
@@ -27,18 +26,16 @@ export interface ListRequest<F, S extends string> {
 /** A request for all rows of a list. */
 export type ListFileRequest<F, S extends string> = Omit<ListRequest<F, S>, 'limit' | 'offset'>;
 
-/** A page of a list. */
 export interface ListAnswer<R> {
   readonly rows: readonly R[];
   /** Of all rows under the filters. */
   readonly total: number;
-  /** The total is an estimate: more rows than are counted. */
+  /** The total is an estimate, since there are more rows than are counted. */
   readonly isAbout: boolean;
 }
 
 /** Counting more rows takes longer than a page may. */
 export const COUNTED_MAX = 100_000;
-/** Rows that a file reads together. */
 const PIECE_ROWS = 500;
 
 /** An order of a list. Rows without a value are last in either direction. */
@@ -52,14 +49,11 @@ export interface RowOrder {
 /** The parts of the SQL of a list. */
 export interface ListContext<V> {
   readonly given: Given<V & Scope>;
-  readonly gone: Gone;
+  readonly gone: UnfinishedErasures;
   readonly tableOf: TableOfReadModel;
 }
 
-/**
- * The rows of a list of one read model, as raw SQL: filters and orders are chosen by name, and most
- * values are expressions. Texts of callers are parameters only.
- */
+/** Raw SQL with filters and orders by name. Texts of callers are parameters only. */
 export interface RowListing<V extends Values, S extends string> {
   readonly name: string;
   /** The read models of `joined` and `where`. */
@@ -70,13 +64,13 @@ export interface RowListing<V extends Values, S extends string> {
   readonly scope: readonly [tenant: string, mode: string];
   /** The column that identifies a row, and breaks ties. */
   readonly key: string;
-  /** By which a row is found that has no stored key: a condition on `page.key`. */
+  /** Finds a row without a stored key: a condition on `page.key`. */
   readonly foundBy?: RawBuilder<unknown>;
-  /** Whether ties of a descending order ascend: as in the index of the newest rows. */
+  /** Ties of a descending order ascend, as in the index of the newest rows. */
   readonly tiesAscend: boolean;
   /** Left joins, of at most one row each. */
   readonly joined: (context: ListContext<V>) => RawBuilder<unknown>;
-  /** Conditions; those on a value that is not given are undefined. */
+  /** Conditions; undefined for values that are not given. */
   readonly where: (context: ListContext<V>) => readonly (RawBuilder<boolean> | undefined)[];
   /** Names of values whose conditions need `joined`. */
   readonly joinedBy: readonly (keyof V & string)[];
@@ -95,11 +89,10 @@ export interface RowListing<V extends Values, S extends string> {
   readonly counter?: (context: ListContext<V>) => RawBuilder<unknown>;
 }
 
-interface Asked<V, S extends string> extends Omit<ListFileRequest<V, S>, 'filters'> {
+interface ListQuery<V, S extends string> extends Omit<ListFileRequest<V, S>, 'filters'> {
   readonly scope: Scope;
-  /** Filters, and what rows are shown with. */
+  /** Filters and inputs of the shown rows. */
   readonly values: V;
-  /** Whether there are any filters. */
   readonly isFiltered: boolean;
 }
 
@@ -111,11 +104,11 @@ export class RowList<V extends Values, S extends string, R> {
   ) {}
 
   /** One page with its total, from one snapshot. */
-  async page(asked: Asked<V, S>, { limit, offset }: PageRequest): Promise<ListAnswer<R>> {
+  async page(asked: ListQuery<V, S>, { limit, offset }: PageRequest): Promise<ListAnswer<R>> {
     const { scope, isFiltered, sort } = asked;
     const { quickBy } = this.listing;
     const isServed = !isFiltered || quickBy.some((name) => asked.values[name] !== undefined);
-    const isQuick = isServed && sort === this.listing.newest && !isFarBehind({ limit, offset });
+    const isQuick = isServed && sort === this.listing.newest && !isDeepPage({ limit, offset });
     const found = await this.reads.first({
       ...this.query(asked, 'page'),
       slowOf: isQuick ? undefined : scope.tenant,
@@ -140,8 +133,8 @@ export class RowList<V extends Values, S extends string, R> {
     return { rows, total: isAbout ? await this.estimate(asked) : (total ?? 0), isAbout };
   }
 
-  /** Two digits of the number of rows. */
-  private async estimate(asked: Asked<V, S>): Promise<number> {
+  /** Rounded to two digits. */
+  private async estimate(asked: ListQuery<V, S>): Promise<number> {
     const all = this.allRows(asked);
     const build: typeof all.build = (rm, given, gone, tableOf) => {
       const context = { given, gone, tableOf } as unknown as ListContext<V>;
@@ -152,12 +145,12 @@ export class RowList<V extends Values, S extends string, R> {
     return Math.max(COUNTED_MAX, Number(about.toPrecision(2)));
   }
 
-  /** All rows in their order, from one snapshot, in pieces. @param pool for long statements. */
-  pieces(asked: Asked<V, S>, pool: Pool): AsyncGenerator<readonly R[]> {
+  /** All rows in order, from one snapshot, in pieces. @param pool for long statements. */
+  pieces(asked: ListQuery<V, S>, pool: Pool): AsyncGenerator<readonly R[]> {
     return this.reads.pieces(this.allRows(asked), pool, PIECE_ROWS);
   }
 
-  private allRows(asked: Asked<V, S>): ReadQuery<never, Values, R> {
+  private allRows(asked: ListQuery<V, S>): ReadQuery<never, Values, R> {
     return {
       ...this.query(asked, 'rows'),
       values: { ...asked.values, ...asked.scope },
@@ -169,7 +162,7 @@ export class RowList<V extends Values, S extends string, R> {
     };
   }
 
-  private query({ sort, descending }: Pick<Asked<V, S>, 'sort' | 'descending'>, part: string) {
+  private query({ sort, descending }: Pick<ListQuery<V, S>, 'sort' | 'descending'>, part: string) {
     const { name, joins } = this.listing;
     const order = `${sort} ${descending ? 'desc' : 'asc'}`;
     return { name: `${name} ${part} ${order}`, prepared: false, joins } satisfies Partial<
@@ -180,7 +173,7 @@ export class RowList<V extends Values, S extends string, R> {
   /** From the tables to the conditions. */
   private matching(
     context: ListContext<V>,
-    { sort, values }: Pick<Asked<V, S>, 'sort' | 'values'>,
+    { sort, values }: Pick<ListQuery<V, S>, 'sort' | 'values'>,
     shows = false,
   ): RawBuilder<unknown> {
     const { from, joined, joinedBy, orders, scope, where } = this.listing;
@@ -196,14 +189,14 @@ export class RowList<V extends Values, S extends string, R> {
       where ${sql.join(conditions, sql` and `)}`;
   }
 
-  private counted(context: ListContext<V>, asked: Asked<V, S>): RawBuilder<unknown> {
+  private counted(context: ListContext<V>, asked: ListQuery<V, S>): RawBuilder<unknown> {
     const counted = this.listing.counted?.(context);
     if (counted !== undefined) return counted;
     const matching = this.matching(context, { ...asked, sort: this.listing.newest });
     return sql`select count(*) from (select ${matching} limit ${COUNTED_MAX + 1}) counted`;
   }
 
-  private order({ sort, descending }: Pick<Asked<V, S>, 'sort' | 'descending'>) {
+  private order({ sort, descending }: Pick<ListQuery<V, S>, 'sort' | 'descending'>) {
     const { orders, key, tiesAscend } = this.listing;
     const { by, isNullable } = orders[sort];
     const direction = descending ? sql`desc` : sql`asc`;
@@ -213,12 +206,11 @@ export class RowList<V extends Values, S extends string, R> {
   }
 }
 
-/** A request with its values in SQL. */
-export const askedOf = <F extends object, V, S extends string>(
+export const toListQuery = <F extends object, V, S extends string>(
   scope: Scope,
   { filters, sort, descending }: ListFileRequest<F, S>,
   values: V,
-): Asked<V, S> => ({
+): ListQuery<V, S> => ({
   sort,
   descending,
   scope,
@@ -250,13 +242,13 @@ export const rowQueries = <F extends object, V extends Values, S extends string,
 ): RowQueries<F, S, R> => ({
   async page(scope, request) {
     const by = await shownWith(scope);
-    const asked = askedOf(scope, request, valuesOf(request.filters, by));
+    const asked = toListQuery(scope, request, valuesOf(request.filters, by));
     const { rows, ...answer } = await list.page(asked, request);
     return { ...answer, rows: await shown(rows, by, scope) };
   },
   async *rows(scope, request) {
     const by = await shownWith(scope);
-    const asked = askedOf(scope, request, valuesOf(request.filters, by));
+    const asked = toListQuery(scope, request, valuesOf(request.filters, by));
     for await (const rows of list.pieces(asked, pool)) yield* await shown(rows, by, scope);
   },
 });
@@ -285,7 +277,7 @@ export function wordPatterns(text: string | undefined): WordPatterns {
   const words = foldedText(text ?? '')
     .split(/\s+/u)
     .filter((word) => word !== '');
-  const [pattern, ...others] = words.sort(byLength).map(containing);
+  const [pattern, ...others] = words.sort(byLength).map(likePattern);
   return { pattern, otherPatterns: others.length > 0 ? others : undefined };
 }
 

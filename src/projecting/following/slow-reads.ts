@@ -3,16 +3,13 @@ import { Bulkhead } from '../../foundation/bulkhead.js';
 import { DatabaseUnavailable } from '../../postgres/database.js';
 import { inTransaction } from '../../postgres/transaction.js';
 
-/** Slow reads that wait, of all tenants together. */
+/** Of all tenants together. */
 const WAITING_MAX = 100;
 
 /** The server's other processors are for other reads. */
 const ONE_PROCESS = 'set local max_parallel_workers_per_gather = 0';
 
-/**
- * Reads that take the longer the more rows a tenant has: a few at a time, so that they leave
- * connections to other requests. While other tenants wait, a tenant has a third of these places.
- */
+/** Bounds reads that grow with a tenant's rows, so that others find connections. */
 export class SlowReads {
   private readonly bulkhead: Bulkhead;
 
@@ -30,7 +27,8 @@ export class SlowReads {
     statement: QueryConfig,
   ): Promise<QueryResult<R>> {
     const place = await this.bulkhead.enter(tenant);
-    if (place === undefined) throw new DatabaseUnavailable('too many slow reads wait');
+    if (place === undefined)
+      throw new DatabaseUnavailable('too many slow reads are waiting: repeat the request later');
     try {
       return await inTransaction(this.pool, async (client) => {
         await client.query(ONE_PROCESS);

@@ -5,13 +5,10 @@ import { accountRefOf } from '../../privacy/keyed-names.js';
 import { allUnreadableStreams } from '../checkpoints.js';
 import type { ReadModel } from '../generations/generations.js';
 
-/** Read models record an unreadable account; this process learns of it within this time. */
+/** How long a newly recorded unreadable account may be missing here. */
 const REMEMBERED_MS = 1_000;
 
-/**
- * The accounts with an event that the read models could not decode. Their rows end before that
- * event. Read when somebody asks, at most once a second.
- */
+/** Their rows end before that event. Read on demand, at most once a second. */
 export class UnreadableAccounts {
   private accounts: Promise<ReadonlySet<AccountRef>> | undefined;
   private readAtMs = 0;

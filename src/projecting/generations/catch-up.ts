@@ -12,16 +12,16 @@ import {
   type GenerationRecord,
 } from './generation-records.js';
 import { GenerationStore } from './generation-store.js';
+import { FOLLOWED_STATES } from './generations.js';
 
-/** What generations are built, switched and repaired with. */
 export interface GenerationParts {
-  /** Without a limit of time for its statements: some of them write whole tables. */
+  /** Without a statement timeout: some statements write whole tables. */
   readonly pool: Pool;
   readonly log: EventLog;
   readonly decode: DecodeEvents;
   /** All read models of this release. */
   readonly projectors: readonly Projector[];
-  /** Has a line for each stream that is parked. */
+  /** One line per parked stream. */
   readonly logger?: Pick<Logger, 'error'>;
 }
 
@@ -56,9 +56,9 @@ export class Follower {
   }
 
   /**
-   * Applies events up to this one, as many as `eventsMax`. True when it is there. @throws what the
-   * track throws.
-   * @param onPage called after each page with how many events it was.
+   * Applies events up to this one, as many as `eventsMax`. True when it is reached.
+   * @throws the track's errors.
+   * @param onPage called after each page with its number of events.
    */
   async follow(
     until: Position | undefined,
@@ -84,14 +84,14 @@ export class Follower {
     return true;
   }
 
-  /** Cleans whom the events forget out of all rows. */
+  /** Cleans all unfinished erasures. */
   async cleanAll(signal?: AbortSignal): Promise<void> {
     while (this.track.isCleaning && !(signal?.aborted ?? false)) await this.track.cleanNextPiece();
   }
 }
 
-/** A generation and the live one that it is brought to. */
-export interface Pairing {
+/** A generation and the live one whose position it must reach. */
+export interface GenerationPair {
   readonly projector: Projector;
   readonly live: GenerationRecord;
   readonly follower: Follower;
@@ -99,46 +99,43 @@ export interface Pairing {
 
 interface FollowOptions {
   readonly signal?: AbortSignal;
-  /** Called after each page with how many events it was. */
+  /** Called after each page with its number of events. */
   readonly onPage?: (events: number) => void;
-  /** Rows are compared, so unfinished erasures of the live generations are waited for. */
+  /** Waits for unfinished erasures of the live generations, since rows are compared. */
   readonly compares?: boolean;
 }
 
 /** Events that are applied while the live generation is held. */
 const HELD_EVENTS_MAX = 200;
-/**
- * After so many attempts the live generation is held for as long as it takes: events come faster
- * than they are applied.
- */
-const PATIENT_ATTEMPTS = 20;
+/** Then the live generation is held without limit: events come too fast. */
+const LIMITED_ATTEMPTS = 20;
 
 /**
- * Brings each generation to the position of its live one and does the work while none of
- * them moves, in one transaction on `client`, which holds the rows of the live checkpoints: their
- * writers wait meanwhile, their readers do not.
- * @returns what the work returns, and for how long they were held.
+ * Brings each generation to the position of its live one and does the work while none of them
+ * moves, in one transaction on `client` that locks the live checkpoints: writers wait meanwhile,
+ * readers do not.
+ * @returns the work's result, and how long they were locked.
  */
 export async function atOnePosition<T>(
   { log, client }: { readonly log: EventLog; readonly client: PoolClient },
-  pairings: readonly Pairing[],
+  pairings: readonly GenerationPair[],
   work: () => Promise<T>,
   options: FollowOptions = {},
 ): Promise<{ readonly result: T; readonly heldMs: number }> {
   for (let attempt = 1; ; attempt++) {
-    // One after the other for what is far behind; then all at once, so that next to nothing is left
-    // for when they are held.
-    for (const pairing of pairings) await approach(client, [pairing], options);
-    await approach(client, pairings, options);
+    // First one after the other, then all concurrently, so that next to nothing is left for the
+    // time of the locks.
+    for (const pairing of pairings) await catchUp(client, [pairing], options);
+    await catchUp(client, pairings, options);
     const lives = pairings.map(({ live }) => live);
     if (options.compares) await untilErasuresAreFinished(client, lives, options);
     const since = performance.now();
-    const eventsMax = attempt < PATIENT_ATTEMPTS ? HELD_EVENTS_MAX : Infinity;
+    const eventsMax = attempt < LIMITED_ATTEMPTS ? HELD_EVENTS_MAX : Infinity;
     const done = await tryInTransactionOf(client, async () => {
       const held = await holdLive(client, lives);
-      if (!(await areAt(held, pairings, eventsMax))) return undefined;
+      if (!(await haveReached(held, pairings, eventsMax))) return undefined;
       if (options.compares && (await countUnfinishedErasures(client, lives)) > 0) return undefined;
-      refuseWhatIsAhead(log, held, pairings);
+      refuseAheadOfLive(log, held, pairings);
       return { result: await work() };
     });
     if (done) return { result: done.result, heldMs: performance.now() - since };
@@ -147,10 +144,10 @@ export async function atOnePosition<T>(
 
 type Positions = ReadonlyMap<string, Position | undefined>;
 
-/** Whether each is at the position of its live one, and clean, after so many events more. */
-async function areAt(
+/** Whether each is clean and at the position of its live one after this many more events. */
+async function haveReached(
   held: Positions,
-  pairings: readonly Pairing[],
+  pairings: readonly GenerationPair[],
   eventsMax: number,
 ): Promise<boolean> {
   const reached = await Promise.all(
@@ -164,7 +161,11 @@ async function areAt(
 }
 
 /** @throws {GenerationRefused} */
-function refuseWhatIsAhead(log: EventLog, held: Positions, pairings: readonly Pairing[]): void {
+function refuseAheadOfLive(
+  log: EventLog,
+  held: Positions,
+  pairings: readonly GenerationPair[],
+): void {
   for (const { follower, projector } of pairings)
     if (log.compare(follower.track.position, held.get(projector.name)) !== 0)
       throw new GenerationRefused(
@@ -172,10 +173,10 @@ function refuseWhatIsAhead(log: EventLog, held: Positions, pairings: readonly Pa
       );
 }
 
-/** Brings each to where its live one is now, which may have gone on by then. */
-async function approach(
+/** Brings each to the present position of its live one, which may then have moved. */
+async function catchUp(
   client: PoolClient,
-  pairings: readonly Pairing[],
+  pairings: readonly GenerationPair[],
   options: FollowOptions,
 ): Promise<void> {
   const positions = await livePositions(client, pairings);
@@ -194,7 +195,7 @@ async function approach(
   if (options.signal?.aborted) throw new Interrupted();
 }
 
-/** The operator, or the loss of the lock, put an end to it. */
+/** The operator or the loss of the lock ended it. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
   constructor(message = 'stopped') {
@@ -204,7 +205,7 @@ export class Interrupted extends Error {
 
 async function livePositions(
   client: PoolClient,
-  pairings: readonly Pairing[],
+  pairings: readonly GenerationPair[],
 ): Promise<ReadonlyMap<string, Position | undefined>> {
   const records = await generationRecords(
     client,
@@ -224,7 +225,8 @@ async function livePositions(
 /**
  * Locks the checkpoints of live generations for the rest of the transaction, in the order of their
  * names, as every writer of several does.
- * @returns their positions. @throws {GenerationRefused} when another one became live meanwhile.
+ * @returns their positions.
+ * @throws {GenerationRefused} when another one became live meanwhile.
  */
 export async function holdLive(
   client: PoolClient,
@@ -234,9 +236,13 @@ export async function holdLive(
     `select c.projection, c.position
      from unnest($1::text[], $2::integer[]) as l (projection, generation)
      join ledger.projection_checkpoints c on c.projection = l.projection and c.generation = l.generation
-     join ledger.projection_generations g on g.projection = l.projection and g.generation = l.generation and g.state in ('live', 'beside')
+     join ledger.projection_generations g on g.projection = l.projection and g.generation = l.generation and g.state = any ($3::text[])
      order by c.projection, c.generation for update of c`,
-    [lives.map(({ projection }) => projection), lives.map(({ generation }) => generation)],
+    [
+      lives.map(({ projection }) => projection),
+      lives.map(({ generation }) => generation),
+      FOLLOWED_STATES,
+    ],
   );
   const held = new Map(rows.map(({ projection, position }) => [projection, position ?? undefined]));
   for (const { projection } of lives)

@@ -8,8 +8,9 @@ import {
   type Row,
   type Rows,
 } from '../projector.js';
+import { keyText } from '../batch-rows.js';
 
-/** A table in memory. Indexes by one column are created when a lookup first needs them. */
+/** Indexes by one column are created when a lookup first needs them. */
 interface FoldedTable {
   readonly table: ReadModelTable;
   readonly rows: Map<string, Row>;
@@ -26,13 +27,13 @@ interface Undo {
 export type RowObserver = (table: string, key: readonly string[]) => void;
 
 /**
- * All rows of a generation in memory, for folding a whole log: no announcing, no loading. At the
- * same position these rows equal those that batches leave in the tables
+ * All rows of a generation in memory, for folding a whole log without announcing and loading. At
+ * the same position they equal the stored rows of batches
  * (test/projections/rebuild-equals-incremental.test.ts).
  */
 export class FoldedRows implements Rows {
   private readonly tables: ReadonlyMap<string, FoldedTable>;
-  /** The rows that the lookups of the current event found. */
+  /** Rows found by the lookups of the current event. */
   private foundKeys = new Map<string, Set<string>>();
   private undo: Undo[] = [];
 
@@ -49,14 +50,14 @@ export class FoldedRows implements Rows {
     return this.of(table).rows.values();
   }
 
-  /** Lets go of the row that has the key of this one. @returns it. */
+  /** Removes and returns the row with the key of this one. */
   take(table: string, row: Row): Row | undefined {
     const folded = this.of(table);
-    return this.set(folded, textOf(keyOf(folded.table, row)), undefined);
+    return this.set(folded, keyText(keyOf(folded.table, row)), undefined);
   }
 
   get(table: string, key: readonly string[]): Row | undefined {
-    return this.of(table).rows.get(textOf(key));
+    return this.of(table).rows.get(keyText(key));
   }
 
   put(table: string, row: Row): void {
@@ -120,7 +121,7 @@ export class FoldedRows implements Rows {
   }
 
   private change(folded: FoldedTable, key: readonly string[], row: Row | undefined): void {
-    const text = textOf(key);
+    const text = keyText(key);
     this.undo.push({ folded, key: text, before: this.set(folded, text, row) });
     this.observe?.(folded.table.name, key);
   }
@@ -153,7 +154,3 @@ function enter(index: Map<unknown, Set<string>>, value: unknown, key: string): v
 
 const keyOf = (table: ReadModelTable, row: Row): readonly string[] =>
   table.primaryKey.map((column) => String(row[column]));
-
-// Postgres texts contain no NUL, so it separates the parts of a key.
-const textOf = (key: readonly string[]): string =>
-  key.length === 1 ? (key[0] ?? '') : key.join('\u0000');

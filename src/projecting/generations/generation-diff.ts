@@ -4,7 +4,7 @@ import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable, Row } from '../projector.js';
 import { placeOf } from './generations.js';
 
-/** A row in which two generations differ. Undefined: there is none. */
+/** A row in which two generations differ. Undefined: missing on that side. */
 export interface RowDifference {
   readonly table: string;
   readonly live: Row | undefined;
@@ -13,14 +13,11 @@ export interface RowDifference {
 
 export interface Snapshot {
   readonly client: PoolClient;
-  /** Takes the snapshot that the client reads from here on. */
+  /** Takes the snapshot of the following reads. */
   take(): Promise<void>;
 }
 
-/**
- * A connection whose transaction sees one moment: what is written meanwhile does not come in
- * between.
- */
+/** Runs the work on a connection that reads from one snapshot. */
 export async function withSnapshot<T>(
   pool: Pool,
   work: (snapshot: Snapshot) => Promise<T>,
@@ -28,7 +25,7 @@ export async function withSnapshot<T>(
   const client = await pool.connect();
   const take = async (): Promise<void> => {
     await beginSnapshot(client);
-    // Two generations are joined by hashes, which are quickest in memory.
+    // Generations are joined by hashes, which are fastest in memory.
     await client.query(`set local work_mem = '64MB'`);
   };
   try {
@@ -44,7 +41,7 @@ export interface Compared {
   readonly built: number;
 }
 
-/** How many rows the second generation has, and in how many the two differ. */
+/** Number of rows of the second generation, and of rows that differ. */
 export async function countDifferences(
   client: PoolClient,
   { name, tables }: Projector,
@@ -62,9 +59,7 @@ export async function countDifferences(
   return total;
 }
 
-/**
- * The first rows in which they differ, table by table in the order of their keys; at most so many.
- */
+/** The first `limit` different rows, table by table in the order of their keys. */
 export async function listDifferences(
   client: PoolClient,
   { name, tables }: Projector,

@@ -8,10 +8,7 @@ import type { Projector } from '../projector.js';
 import type { ParkedEvent } from './generation-store.js';
 import { definitionOf, FOLLOWED_STATES, type GenerationState } from './generations.js';
 
-/**
- * An operation on a projection's generations is not possible; the message gives the reason and the
- * remedy, in one line. Nothing was changed.
- */
+/** Nothing was changed. The message is one line with reason and remedy. */
 export class GenerationRefused extends Error {
   override readonly name = 'GenerationRefused';
 }
@@ -25,7 +22,7 @@ export class NothingToResume extends GenerationRefused {
 
 const FOLLOWED: ReadonlySet<GenerationState> = new Set(FOLLOWED_STATES);
 
-/** Whether processes of some release follow and read it. */
+/** Processes of some release follow and read it. */
 export const isFollowed = (state: GenerationState): boolean => FOLLOWED.has(state);
 
 /** A generation with its checkpoint. */
@@ -33,7 +30,7 @@ export interface GenerationRecord extends Checkpoint {
   readonly state: GenerationState;
   /** Digest of its declared tables. */
   readonly definition: string | null;
-  /** False: it has not caught up for the first time, and is not shown. */
+  /** False: still catching up for the first time, and not shown. */
   readonly complete: boolean;
   /** Epoch milliseconds. */
   readonly retiredAt: number | null;
@@ -75,10 +72,7 @@ export class GenerationsOf {
     return new GenerationsOf(projector, log, await generationRecords(db, [projector.name]));
   }
 
-  /**
-   * The one that this release follows.
-   * @throws {GenerationRefused} when this release cannot read and write the tables of any.
-   */
+  /** @throws {GenerationRefused} when this release knows the tables of none. */
   get live(): GenerationRecord {
     const { followed } = this;
     if (followed.length === 0)
@@ -98,12 +92,12 @@ export class GenerationsOf {
     return this.records.filter(({ state }) => isFollowed(state));
   }
 
-  /** The one that is built and not live yet; undefined: none. */
+  /** The one that is built and not live yet. */
   get ready(): GenerationRecord | undefined {
     return this.records.find((record) => record.state === 'ready' && this.isUsable(record));
   }
 
-  /** The previous live one; undefined: none is kept. */
+  /** The previous live one. */
   get previous(): GenerationRecord | undefined {
     const [newest] = this.records
       .filter(
@@ -122,10 +116,7 @@ export class GenerationsOf {
     );
   }
 
-  /**
-   * Those that are not needed: earlier unfinished or unused ones, and live ones before the previous
-   * one.
-   */
+  /** Earlier unfinished or unused ones, and live ones before the previous one. */
   obsolete(keep: GenerationRecord | undefined, now: number): readonly GenerationRecord[] {
     return this.records.filter(({ state, generation, retiredAt }) => {
       if (generation === keep?.generation || generation === this.previous?.generation) return false;
@@ -143,13 +134,10 @@ export class GenerationsOf {
   }
 }
 
-/**
- * A process may read a generation for a moment after it was switched off, and a read takes some
- * time.
- */
+/** A process may use a generation for a moment after the switch, and a read takes some time. */
 const STILL_READ_MS = 60_000;
 
-/** Deletes a generation with its tables, within the caller's transaction or alone. */
+/** Deletes a generation with its tables, in the caller's transaction or alone. */
 export async function dropGeneration(
   client: PoolClient,
   projection: string,
@@ -164,9 +152,7 @@ export async function dropGeneration(
   );
 }
 
-/**
- * @throws {GenerationRefused} when it is not in the expected state: another operation changed it.
- */
+/** @throws {GenerationRefused} when another operation changed the state. */
 export async function changeState(
   client: PoolClient,
   { projection, generation }: Pick<GenerationRecord, 'projection' | 'generation'>,

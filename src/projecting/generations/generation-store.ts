@@ -8,14 +8,14 @@ import { quoted, schemaOf } from '../identifiers.js';
 import type { Forgotten, Lookup, Projector, ReadModelTable, Row } from '../projector.js';
 
 /** Forces the planner to use the index, until the transaction ends. */
-const ALONG_THE_INDEX =
+const INDEX_ORDER_ONLY =
   'set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off';
 
 /** The start of the next piece of an erasure. */
 export interface NextPiece {
   /** The lookup that continues. */
   readonly lookup: number;
-  /** After this row of it, by the values of the ordering columns. Null: from its beginning. */
+  /** After the row with these values of the ordering columns. Null: from the beginning. */
   readonly after: readonly unknown[] | null;
 }
 
@@ -25,7 +25,7 @@ export interface UnfinishedErasure {
   readonly next: NextPiece;
 }
 
-/** An event that cannot be applied: its stream waits from it on. */
+/** An event that cannot be applied: its stream is parked from here on. */
 export interface ParkedEvent {
   readonly stream: string;
   readonly revision: bigint;
@@ -41,10 +41,7 @@ export interface BatchToWrite {
   readonly eventId: string | undefined;
   /** The checkpoint's version when the rows were loaded. */
   readonly expectedVersion: string;
-  /**
-   * An erasure of which a piece was cleaned, and the start of the next one; `next` undefined:
-   * finished.
-   */
+  /** An erasure of which a piece was cleaned, and its next piece; `next` undefined: finished. */
   readonly erasure:
     { readonly forgotten: Forgotten; readonly next: NextPiece | undefined } | undefined;
 }
@@ -53,9 +50,9 @@ type Keys = ReadonlyMap<string, readonly (readonly string[])[]>;
 
 /**
  * The rows of one generation in Postgres. A batch costs two round trips: one statement loads every
- * row that it touches, one writes rows, parked events and checkpoint together. Raw SQL, since both
- * are made from table definitions, and rows travel as JSON (one parameter per table for any number
- * of rows, no limit of parameters, a statement text that can be prepared).
+ * row that it touches, one writes rows, parked events and checkpoint. Raw SQL made from table
+ * definitions; rows travel as JSON, one parameter per table, so the statement can be prepared for
+ * any number of rows.
  */
 export class GenerationStore {
   private readonly schema: string;
@@ -95,12 +92,9 @@ export class GenerationStore {
     });
   }
 
-  /**
-   * The rows of a lookup, limited in number, after the row with these values in the ordering
-   * columns. Planned anew each time: the number of matches differs widely.
-   */
+  /** Rows after this one, in order. Planned each time: the number of matches differs. */
   async find(
-    { table: name, where, along = [] }: Lookup,
+    { table: name, where, orderedBy = [] }: Lookup,
     limit: number,
     after: NextPiece['after'],
   ): Promise<readonly Row[]> {
@@ -108,18 +102,18 @@ export class GenerationStore {
     if (!table) throw new Error(`there is no table ${name}`);
     const values: unknown[] = [];
     const parameter = (value: unknown): string => `$${values.push(value)}`;
-    // A single value is compared as such: the index then returns the rows in its order, without a
+    // A single value is compared with `=`, so that the index returns the rows in order, without a
     // sort.
     const conditions = Object.entries(where).map(([column, wanted]) =>
       wanted.length === 1
         ? `t.${quoted(column)} = ${parameter(wanted[0])}::text`
         : `t.${quoted(column)} = any (${parameter(wanted)}::text[])`,
     );
-    if (after) conditions.push(behind(table, along, after.map(parameter)));
-    const order = along.map(
+    if (after) conditions.push(isAfterRow(table, orderedBy, after.map(parameter)));
+    const order = orderedBy.map(
       ({ column, descending }) => `t.${quoted(column)}${descending ? ' desc' : ''}`,
     );
-    return this.alongTheIndex(
+    return this.readInIndexOrder(
       `select to_json(t) as "row" from ${this.place(table)} t where ${conditions.join(' and ')}
        ${order.length === 0 ? '' : `order by ${order.join(', ')}`} limit ${limit}`,
       values,
@@ -128,19 +122,22 @@ export class GenerationStore {
 
   /**
    * Reads the first rows of an index in its order. The planner expects few rows where there are
-   * very many, and would fetch and sort all of them for each piece (measured: seconds for 120 000),
-   * so other plans are disabled.
+   * very many, and would fetch and sort all for each piece (measured: seconds for 120,000), so
+   * other plans are disabled.
    */
-  private async alongTheIndex(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
+  private async readInIndexOrder(
+    text: string,
+    values: readonly unknown[],
+  ): Promise<readonly Row[]> {
     const { rows } = await inTransaction(this.pool, async (client) => {
-      await client.query(ALONG_THE_INDEX);
+      await client.query(INDEX_ORDER_ONLY);
       return client.query<{ row: Row }>(text, [...values]);
     });
     return rows.map(({ row }) => row);
   }
 
-  // The lateral subquery with `offset 0` keeps the planner at one index lookup per key. As a plain
-  // join, a plan prepared while the table was small would go on reading the whole of it.
+  // `offset 0` keeps the planner at one index lookup per key. A plain join that was prepared while
+  // the table was small would keep reading all of it.
   private selectByKeys(
     table: ReadModelTable,
     number: number,
@@ -157,10 +154,9 @@ export class GenerationStore {
   }
 
   /**
-   * Writes a batch and its checkpoint in one statement, which is one transaction. False, with
-   * nothing written, when the checkpoint has another version: another process writes this
-   * generation. The update of the checkpoint row decides and orders everything else: each other
-   * part takes its rows from `moved`, which is empty for the loser.
+   * Writes a batch and its checkpoint in one statement. False, with nothing written, when another
+   * process changed the checkpoint's version. The update of the checkpoint decides and orders
+   * everything: other parts read `moved`, which is empty for the loser.
    */
   async write({
     changes,
@@ -198,8 +194,8 @@ export class GenerationStore {
     ];
     const result = await this.pool.query<{ moved: boolean }>({
       ...(erasure ? {} : this.preparedName(changes, parked)),
-      // A checkpoint and its rows that a crash of the server loses together are made again from the
-      // log. So the commit does not wait for the disk. The setting is for this transaction only.
+      // Does not wait for the disk: a crash of the server loses checkpoint and rows together, and
+      // the log restores them. The setting is for this transaction only.
       text: `with ${parts.join(', ')}
         select exists (select from moved) as moved, set_config('synchronous_commit', 'off', true)`,
       values,
@@ -207,7 +203,6 @@ export class GenerationStore {
     return result.rows[0]?.moved === true;
   }
 
-  /** The streams that are parked for it. */
   parkedStreams(): Promise<readonly string[]> {
     return parkedStreams(this.pool, this.projector.name, this.generation);
   }
@@ -300,8 +295,7 @@ export class GenerationStore {
       on conflict (projection, generation, account_ref, erasure_id) do update set next_piece = excluded.next_piece)`;
   }
 
-  // Common batches are prepared. Those that delete are planned each time, with the sizes of that
-  // time, for the reason given at `selectByKeys`.
+  // Statements that delete are not prepared, for the reason given at `selectByKeys`.
   private preparedName(
     changes: readonly TableChanges[],
     parked: readonly ParkedEvent[],
@@ -318,12 +312,12 @@ export class GenerationStore {
 }
 
 /** The condition that a row is after the one with these values, in the order of these columns. */
-function behind(
+function isAfterRow(
   table: ReadModelTable,
-  along: NonNullable<Lookup['along']>,
+  orderedBy: NonNullable<Lookup['orderedBy']>,
   parameters: readonly string[],
 ): string {
-  const columns = along.map(({ column, descending }, place) => ({
+  const columns = orderedBy.map(({ column, descending }, place) => ({
     name: `t.${quoted(column)}`,
     value: `${parameters[place]}::${bareType(table.columns[column] ?? 'text')}`,
     operator: descending ? '<' : '>',

@@ -7,21 +7,21 @@ import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable } from '../projector.js';
 
 /**
- * A generation is one build of a projection: a schema with its tables, and a checkpoint. A row in
- * `ledger.projection_generations` has its state. `live`, `beside`: followed and read by the
- * processes whose release has these tables, at most one for the same tables. `live` is that of the
- * confirmed release, `beside` that of any other (docs/adr/0041).
- * `building`: not complete, or left by a crash; `ready`: complete, kept to replace the followed
- * one; `retired`: was followed, kept for going back.
+ * A generation is one build of a projection: a schema with its tables and a checkpoint. Followed
+ * ones are updated and read by the processes whose release has these tables, at most one per
+ * definition: `live` for the confirmed release, the second state for any other (docs/adr/0041).
+ * `building`: incomplete, or left by a crash. `ready`: complete, to replace the followed one.
+ * `retired`: was followed, kept for a roll-back.
  */
 export type GenerationState = FollowedState | 'building' | 'ready' | 'retired';
-export type FollowedState = 'live' | 'beside';
+export type FollowedState = (typeof FOLLOWED_STATES)[number];
 
 /** A projection and its tables. */
 export type ReadModel = Pick<Projector, 'name' | 'tables'>;
 
 const TABLE = 'ledger.projection_generations';
-export const FOLLOWED_STATES: readonly FollowedState[] = ['live', 'beside'];
+export const FOLLOWED_STATES = ['live', 'beside'] as const;
+const [LIVE, OTHER_RELEASE] = FOLLOWED_STATES;
 
 /** Names and definitions, in one order. */
 export interface NamedTables {
@@ -34,10 +34,7 @@ export const namedTablesOf = (readModels: readonly ReadModel[]): NamedTables => 
   definitions: readModels.map(definitionOf),
 });
 
-/**
- * SQL that is true for a generation `g` that the release with these tables follows: its own live
- * one.
- */
+/** SQL: the release with these tables follows generation `g` as its own live one. */
 export const isFollowedWith = ({
   names,
   definitions,
@@ -53,7 +50,7 @@ export const isFollowedBy = (readModels: readonly ReadModel[]): RawBuilder<boole
   return isFollowedWith({ names: sql`${names}`, definitions: sql`${definitions}` });
 };
 
-/** Select `where` those that a release follows. */
+/** `where` selects those that a release follows. */
 export const FOLLOWED = tables
   .selectFrom(`${TABLE} as g`)
   .select(['g.projection', 'g.generation', 'g.state']);
@@ -61,10 +58,7 @@ export const FOLLOWED = tables
 const ownGenerations = (readModels: readonly ReadModel[]) =>
   FOLLOWED.where(isFollowedBy(readModels)).orderBy('g.projection');
 
-/**
- * Creates generation 1, empty and live, of each projection without a live generation of any
- * release. Safe when several processes start together.
- */
+/** For projections without a live one. Safe when several processes start together. */
 export async function ensureLiveGenerations(
   pool: Pool,
   projectors: readonly Projector[],
@@ -76,39 +70,39 @@ export async function ensureLiveGenerations(
   });
 }
 
-/** The projections whose generations had to be made, by the reason. */
-export interface MadeGenerations {
-  /** The live ones have other tables: they are those of another release, and stay as they are. */
-  readonly beside: readonly string[];
+/** The projections whose generations had to be created, by reason. */
+export interface CreatedGenerations {
+  /** The live ones have other tables and belong to another release. */
+  readonly added: readonly string[];
   /** The tables were missing: a backup may omit read models, and a scrub drops unfollowed ones. */
   readonly renewed: readonly string[];
 }
 
 /**
- * Creates what the release with these tables follows, where it is missing: empty, and not shown
- * until `FollowedLog.markRebuilt`. The first one of a projection is live and shown at once. Safe
- * when several processes start together.
+ * Creates missing generations of the release with these tables: empty, and hidden until
+ * `FollowedLog.markRebuilt`. The first one of a projection is live and shown immediately. Safe when
+ * several processes start together.
  */
 export async function ensureOwnGenerations(
   pool: Pool,
   projectors: readonly Projector[],
-): Promise<MadeGenerations> {
+): Promise<CreatedGenerations> {
   await ensureLiveGenerations(pool, projectors);
-  if ((await withoutTables(pool, projectors)).length === 0) return { beside: [], renewed: [] };
+  if ((await withoutTables(pool, projectors)).length === 0) return { added: [], renewed: [] };
   return withLock(pool, 'create generations', async (client) => {
-    const beside: string[] = [];
+    const added: string[] = [];
     const renewed: string[] = [];
     for (const { projector, state } of await withoutTables(client, projectors)) {
       if (state === undefined) {
         const next = await nextGeneration(client, projector.name);
-        await createHidden(client, projector, next, 'beside');
-        beside.push(projector.name);
+        await createHidden(client, projector, next, OTHER_RELEASE);
+        added.push(projector.name);
       } else {
         await replaceOwnGeneration(client, projector);
         renewed.push(projector.name);
       }
     }
-    return { beside, renewed };
+    return { added, renewed };
   });
 }
 
@@ -130,11 +124,7 @@ async function withoutTables(
   });
 }
 
-/**
- * Retires the generation that the release with these tables follows, if there is one, and makes an
- * empty one in its place, not shown before it has caught up. Within the caller's transaction; the
- * old one is kept.
- */
+/** Replaces it by an empty one, hidden until it has caught up; in the caller's transaction. */
 export async function replaceOwnGeneration(
   client: PoolClient,
   projector: Projector,
@@ -142,14 +132,11 @@ export async function replaceOwnGeneration(
   const own = await fetchRow(client, ownGenerations([projector]));
   const next = await nextGeneration(client, projector.name);
   if (own) await retire(client, projector.name, [own.generation]);
-  const state = own?.state === 'live' ? 'live' : 'beside';
+  const state = own?.state === LIVE ? LIVE : OTHER_RELEASE;
   await createHidden(client, projector, next, state);
 }
 
-/**
- * Retires every followed generation of the projection, those of other releases, too, and makes an
- * empty one live, within the caller's transaction.
- */
+/** Of any release; makes an empty one live. In the caller's transaction. */
 export async function replaceEveryGeneration(
   client: PoolClient,
   projector: Projector,
@@ -171,7 +158,7 @@ export async function replaceEveryGeneration(
   await createHidden(client, projector, next, 'live');
 }
 
-/** Creates a generation that is not shown before it has caught up. */
+/** Creates a generation that is hidden until it has caught up. */
 async function createHidden(
   client: PoolClient,
   projector: Projector,
@@ -215,10 +202,7 @@ export async function nextGeneration(client: PoolClient, projection: string): Pr
   return 1 + Math.max(present?.used ?? 0, recorded?.used ?? 0);
 }
 
-/**
- * A digest of a projection's declared tables. A release with another one builds a generation of its
- * own next to the live one: only members that make the tables count.
- */
+/** Releases with another digest build their own generation next to the live one. */
 export function definitionOf({ tables: declared }: Pick<ReadModel, 'tables'>): string {
   const made = declared.map(({ name, columns, primaryKey, indexes }) => ({
     name,
@@ -241,10 +225,7 @@ async function withoutLiveGeneration(
   return projectors.filter(({ name }) => !names.has(name));
 }
 
-/**
- * Creates the schema, tables, indexes and checkpoint of a generation, within the caller's
- * transaction.
- */
+/** Creates schema, tables, indexes and checkpoint of a generation, in the caller's transaction. */
 export async function createGeneration(
   client: PoolClient,
   projector: Projector,
@@ -264,10 +245,7 @@ export async function createGeneration(
   await run(client, tables.insertInto('ledger.projection_checkpoints').values(key));
 }
 
-/**
- * The locks of the leaders of what the release with these tables follows, by projection: releases
- * with the same tables share a generation, and its leader.
- */
+/** By projection. Releases with the same tables share a generation and its leader. */
 export const leaderLocksOf = (readModels: readonly ReadModel[]): ReadonlyMap<string, string> =>
   new Map(readModels.map((model) => [model.name, `${model.name} ${definitionOf(model)}`]));
 
@@ -288,10 +266,7 @@ export function primaryKeyOf(table: ReadModelTable): string {
   return `primary key (${table.primaryKey.map(quoted).join(', ')})`;
 }
 
-/**
- * Lets indexes name what extensions provide, until the end of the transaction: their schemas may be
- * on no search path.
- */
+/** Lets indexes use extensions, whose schemas may be on no search path. */
 async function findExtensions(client: PoolClient): Promise<void> {
   await client.query(
     `select set_config('search_path', concat_ws(', ', nullif(current_setting('search_path'), ''), quote_ident(n.nspname)), true)

@@ -16,10 +16,7 @@ const WHAT_IS_SHOWN = compiledOnce('projection_generations.shown', (given: Given
   ]),
 );
 
-/**
- * The read models do not exist yet, or are being built, for this release or from another log; their
- * answers would be incomplete.
- */
+/** The read models are missing or incomplete: answers would be incomplete. */
 export class ReadModelsIncomplete extends Error {
   override readonly name = 'ReadModelsIncomplete';
 }
@@ -28,16 +25,13 @@ export class ReadModelsIncomplete extends Error {
 export interface FollowedGenerations {
   /** By projection. */
   readonly live: ReadonlyMap<string, number>;
-  /** False while the confirmed release's are built from another log, and nothing is answered. */
+  /** False while the confirmed release's are built from another log: nothing is answered. */
   readonly complete: boolean;
-  /** False while some are built, for this release or after a loss, and nothing is read. */
+  /** False while some are built, for this release or after a loss: nothing is read. */
   readonly shown: boolean;
 }
 
-/**
- * In one statement: a reader of another log's new, empty generations must also read that they are
- * not complete.
- */
+/** In one statement: generations and their completeness must match. */
 export async function followedGenerations(
   db: Pool | PoolClient,
   readModels: readonly ReadModel[],
@@ -56,9 +50,9 @@ export async function followedGenerations(
 const MAX_AGE_MS = 1_000;
 
 /**
- * The generations that this release follows, for queries and for the runner. Cached for at most
- * `MAX_AGE_MS`: a switch of generations changes one row, and every process follows it within that
- * time (the previous generation is kept, so a read in between finds its tables).
+ * The generations that this release follows, cached for at most `MAX_AGE_MS`. A switch changes one
+ * row, which every process follows within that time; the previous generation is kept, so a read in
+ * between finds its tables.
  */
 export class LiveGenerations {
   private live: ReadonlyMap<string, number> = new Map();
@@ -89,10 +83,7 @@ export class LiveGenerations {
     return { generation, schema: schemaOf(projection, generation) };
   }
 
-  /**
-   * Reads the rows again. Returns what was committed before the call: a read in flight may have
-   * begun earlier, so the callers that arrive during it share the next one.
-   */
+  /** A running read may have begun before the call: callers share the next one. */
   refresh(): Promise<void> {
     this.upcoming ??= Promise.resolve(this.reading?.catch(() => undefined)).then(() => {
       this.upcoming = undefined;
@@ -102,28 +93,19 @@ export class LiveGenerations {
     return this.upcoming;
   }
 
-  /**
-   * False while the read models are rebuilt from another log; as last read, with another read soon.
-   * Does not wait.
-   */
+  /** As last read; false while they are rebuilt from another log. Reads again in background. */
   get areComplete(): boolean {
-    // A failed read is repeated by the next caller; reads that matter call it themselves.
+    // The next caller repeats a failed read; reads that matter await `refresh`.
     if (this.isOutdated && !this.reading) this.refresh().catch(() => undefined);
     return this.complete;
   }
 
-  /**
-   * As last read: also false while they are built for this release, or rebuilt after a loss of the
-   * log's end. Other work continues meanwhile.
-   */
+  /** As last read; false also while they are built for this release or after a loss. */
   get areShown(): boolean {
     return this.complete && this.shown && this.unsettled === undefined;
   }
 
-  /**
-   * The log lost its end, and the read models may include lost events: they are not read until
-   * `resume`.
-   */
+  /** The log lost its end: nothing is read until `resume`. */
   suspend(epoch: number): void {
     this.unsettled = epoch;
   }

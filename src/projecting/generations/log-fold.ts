@@ -15,9 +15,7 @@ import {
 import { FoldedRows, type RowObserver } from './folded-rows.js';
 import type { ParkedEvent } from './generation-store.js';
 
-/**
- * One projection's fold of the log, in memory. Parks events by the same rules as the live track.
- */
+/** A projection's fold in memory. Parks events by the rules of the live track. */
 export class ProjectionFold {
   readonly rows: FoldedRows;
   readonly parked: ParkedEvent[] = [];
@@ -46,10 +44,7 @@ export class ProjectionFold {
     if (failure) this.park(event, describeError(failure.failed));
   }
 
-  /**
-   * Parks the stream of an event that cannot be decoded.
-   * @throws {StoppedAtUndecodable} when it cannot be parked alone.
-   */
+  /** @throws {StoppedAtUndecodable} when the stream cannot be parked alone. */
   applyUndecodable(type: string, event: UndecodableEvent): void {
     if (this.skipped.has(event.position)) return;
     if (!parksItsStream(type, this.parkedStreams.size))
@@ -84,10 +79,10 @@ export interface FoldOptions {
 const PAGE = 2_000;
 
 /**
- * Folds the log into all of these at once, each up to its own end, from their current positions.
- * Reads ahead while it folds. Ends early when aborted: each fold's `position` is its progress.
- * @throws {StoppedAtUndecodable} when an event that one of them must read can neither be decoded
- * nor parked with its stream.
+ * Folds the log into all of these together, each from its position to its own end. Reads ahead
+ * while it folds. Ends early when aborted: `position` is the progress of each fold.
+ * @throws {StoppedAtUndecodable} at an event that one of them must read and that can neither be
+ * decoded nor parked with its stream.
  * @throws the log's errors while it is unavailable.
  */
 export async function foldLog(options: FoldOptions): Promise<void> {

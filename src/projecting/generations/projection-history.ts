@@ -27,10 +27,7 @@ export interface OperationEnd {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Records operations at their beginning. The caller holds the lock on generations: other operations
- * recorded as running have crashed.
- */
+/** The caller holds the lock: other operations recorded as running have crashed. */
 export async function recordBegun(
   pool: Pool,
   operations: readonly ProjectionOperation[],
@@ -78,7 +75,7 @@ export async function recordEnd(
 }
 
 /**
- * Newest operations first. One recorded as running has crashed unless its process still holds the
+ * Newest first. An operation recorded as running has crashed unless its process still holds the
  * lock on generations. Times are epoch milliseconds; `details` are its figures, or `error`.
  */
 export function projectionHistory(pool: Pool, limit: number) {

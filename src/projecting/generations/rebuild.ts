@@ -34,9 +34,9 @@ export type RebuildProgress =
   | { readonly phase: 'verifying'; readonly projection: string };
 
 export interface RebuildOptions {
-  /** Aborted: what was applied is kept for `resume`, and the rebuild ends with {Interrupted}. */
+  /** Aborted: keeps the applied events for `resume`, and ends with {Interrupted}. */
   readonly signal: AbortSignal;
-  /** Continues an interrupted rebuild. Only correct with unchanged projectors. */
+  /** Continues an interrupted rebuild. Requires unchanged projectors. */
   readonly resume?: boolean;
   readonly onProgress?: (progress: RebuildProgress) => void;
   readonly pageSize?: number;
@@ -66,12 +66,11 @@ interface Build {
 const PAGE = 1_250;
 
 /**
- * Builds a new generation of each of these beside the live ones, up to their position, and leaves
- * them ready to become live. The log is read and decoded once for all; each page is applied as the
- * live generations apply it. `client` holds the lock on generations. Earlier builds that did not
- * become live are deleted.
- * @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable}; the live generations are
- * unchanged in any case.
+ * Builds a new generation of each projection next to the live one, up to its position, and leaves
+ * it ready to become live. Reads and decodes the log once for all. `client` holds the lock on
+ * generations. Deletes earlier builds that did not become live.
+ * @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable} with the live generations
+ * unchanged.
  */
 export async function rebuild(
   parts: GenerationParts,
@@ -84,7 +83,7 @@ export async function rebuild(
   for (const projector of projectors)
     builds.push(await begin(parts, client, projector, options.resume ?? false));
   await reached('begun');
-  await followTogether(parts, builds, options);
+  await followAll(parts, builds, options);
   await reached('followed');
   const built: BuiltGeneration[] = [];
   for (const build of builds)
@@ -121,8 +120,8 @@ async function made(client: PoolClient, projector: Projector): Promise<Generatio
   return record;
 }
 
-/** Up to where the live generation that is least advanced was when this began. */
-async function followTogether(
+/** Up to the present position of the live generation that lags most. */
+async function followAll(
   { log, decode }: GenerationParts,
   builds: readonly Build[],
   { signal, onProgress, pageSize = PAGE }: RebuildOptions,
@@ -201,10 +200,7 @@ async function finish(
   });
 }
 
-/**
- * Estimates a rebuild. @returns the number of events up to the position of the most advanced live
- * generation.
- */
+/** Estimates a rebuild. @returns the number of events up to the most advanced live position. */
 export async function countEvents(
   { log }: Pick<GenerationParts, 'log'>,
   until: Position | undefined,

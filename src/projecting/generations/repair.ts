@@ -16,16 +16,14 @@ import { placeOf, primaryKeyOf } from './generations.js';
 import { foldLog, ProjectionFold } from './log-fold.js';
 import { logParked } from '../log-parked.js';
 
-/**
- * A part of a read model: everything of a tenant in one mode, or what certain streams have written.
- */
+/** A part of a read model: a tenant in one mode, or the rows that certain streams have written. */
 export interface RepairScope {
   readonly part:
     | { readonly kind: 'tenant'; readonly tenant: string; readonly mode: LedgerMode }
     | { readonly kind: 'streams'; readonly streams: ReadonlySet<string> };
   /** Whether a stream is of the same tenant and mode: rows may count all that happened there. */
   readonly concerns: (stream: string) => boolean;
-  /** Events of the part that are left out from now on; undefined: those of before. */
+  /** Events of the part to leave out from now on; undefined: the same as before. */
   readonly skips?: readonly SkippedEvent[];
 }
 
@@ -47,14 +45,14 @@ export interface RepairedProjection {
   readonly parked: number;
 }
 
-/** The fold of one projection, and which of its rows the part is made of. */
+/** The fold of one projection, and which of its rows are the part. */
 interface Repair {
   readonly projector: Projector;
   readonly live: GenerationRecord;
   readonly fold: ProjectionFold;
   /** Keys of the rows that the streams wrote, by table; undefined: all of the fold's rows. */
   readonly touched: ReadonlyMap<string, Map<string, readonly string[]>> | undefined;
-  /** Events that the rows are made without, of all streams. */
+  /** Events of all streams that the rows are made without. */
   readonly skipped: readonly SkippedEvent[];
   /** Of streams that were not parked before. */
   newlyParked: readonly ParkedEvent[];
@@ -65,11 +63,10 @@ const HELD_EVENTS_MAX = 2_000;
 const ROWS_AT_ONCE = 5_000;
 
 /**
- * Rebuilds a part of the live generations in place: folds it in memory until close behind them,
- * then, while their checkpoints are held, up to their exact positions, compares, and changes the
- * rows in one transaction. Readers see the old rows or the new ones. `client` holds the lock on
- * generations. @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable} with nothing
- * changed.
+ * Rebuilds a part of the live generations in place: folds it in memory until close to their
+ * positions, then with locked checkpoints up to these, compares, and changes the rows in one
+ * transaction. Readers see the old or the new rows. `client` holds the lock on generations.
+ * @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable} with nothing changed.
  */
 export async function repair(
   { client, ...parts }: GenerationParts & { readonly client: PoolClient },
@@ -101,7 +98,7 @@ export async function repair(
   for (;;) {
     await fold(options.signal);
     const lives = repairs.map(({ live }) => live);
-    // A piece counts on the rows that the pieces before have left.
+    // Pieces of an erasure rely on the rows that earlier pieces have left.
     await untilErasuresAreFinished(client, lives, options);
     if (options.signal.aborted) throw new Interrupted();
     const repaired = await tryInTransactionOf(client, async () => {
@@ -184,7 +181,7 @@ async function repairPart(
     for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
       await insertFresh(client, table, rows.slice(from, from + ROWS_AT_ONCE));
     await client.query(`alter table fresh add ${primaryKeyOf(table)}`);
-    done.removed += await removeOthers(client, { place, table }, scope.part, {
+    done.removed += await removeExtraRows(client, { place, table }, scope.part, {
       touched: [...(touched?.get(table.name)?.values() ?? [])],
       accounts,
     });
@@ -228,10 +225,7 @@ async function insertFresh(
   );
 }
 
-/**
- * The column by which a row says whose account it is of; undefined: a count over several, or found
- * by its key alone.
- */
+/** The column with a row's account; undefined: it has none, or is found by its key. */
 const accountColumn = (table: ReadModelTable): string | undefined =>
   ['account_ref', 'referred_account_ref'].find((column) => column in table.columns);
 
@@ -253,8 +247,8 @@ function* rowsInScope(
   }
 }
 
-/** Rows of the part that the fold does not have. */
-async function removeOthers(
+/** Removes rows of the part that the fold does not have. */
+async function removeExtraRows(
   client: PoolClient,
   { place, table }: { readonly place: string; readonly table: ReadModelTable },
   part: RepairScope['part'],

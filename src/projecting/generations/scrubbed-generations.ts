@@ -12,7 +12,7 @@ export interface ScrubbedGenerationsParts {
   readonly log: Pick<EventLog, 'head' | 'compare'>;
   /** Of the release that scrubs. */
   readonly readModels: readonly ReadModel[];
-  /** How many processes of releases with other tables run: they follow their own generations. */
+  /** Running processes of releases with other tables, hence other generations. */
   readonly otherProcesses: (db: Pool | PoolClient) => Promise<number>;
 }
 
@@ -20,7 +20,7 @@ export interface ScrubbedGenerationsParts {
 export class ScrubbedGenerations {
   constructor(private readonly parts: ScrubbedGenerationsParts) {}
 
-  /** Of every release that runs. */
+  /** Of every running release. */
   async reachHead(): Promise<() => Promise<boolean>> {
     const { pool, log, readModels, otherProcesses } = this.parts;
     return readModelsReachHead(pool, log, readModels, {
@@ -28,10 +28,7 @@ export class ScrubbedGenerations {
     });
   }
 
-  /**
-   * Deletes the generations that are kept for going back or wait for a swap, and the tables of
-   * releases that do not run: those build theirs anew when they start.
-   */
+  /** Generations for a roll-back or swap, and those of releases that do not run. */
   async dropUnfollowed(client: PoolClient): Promise<void> {
     const { readModels, otherProcesses } = this.parts;
     const others = (await otherProcesses(client)) > 0;

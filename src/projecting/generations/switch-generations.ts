@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { Position } from '../../event-log/event-log.js';
 import type { Projector } from '../projector.js';
-import { atOnePosition, Follower, type GenerationParts, type Pairing } from './catch-up.js';
+import { atOnePosition, Follower, type GenerationParts, type GenerationPair } from './catch-up.js';
 import { type GenerationRecord, GenerationRefused, GenerationsOf } from './generation-records.js';
 
 export interface SwitchedGeneration {
@@ -17,8 +17,8 @@ export interface Switched {
   readonly heldMs: number;
 }
 
-/** The generations of a projection that somebody looked at; 0: there was none. */
-export interface SeenGenerations {
+/** The generations that the operator saw; 0: none. */
+export interface ObservedGenerations {
   readonly live: number;
   readonly ready: number;
   readonly previous: number;
@@ -26,8 +26,8 @@ export interface SeenGenerations {
 
 export interface SwitchOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Others now are refused; undefined: whatever there is. */
-  readonly seen?: SeenGenerations | undefined;
+  /** Refused when others exist now; undefined: not compared. */
+  readonly seen?: ObservedGenerations | undefined;
 }
 
 /** Makes the built generations live. @throws {GenerationRefused} with nothing changed. */
@@ -46,10 +46,7 @@ export async function swap(
   });
 }
 
-/**
- * Makes the previous generation live again. The current one is kept, so that this can be undone.
- * @throws {GenerationRefused}
- */
+/** Keeps the current generation, so that this can be undone. @throws {GenerationRefused} */
 export async function rollBack(
   parts: GenerationParts,
   client: PoolClient,
@@ -66,9 +63,8 @@ export async function rollBack(
 }
 
 /**
- * All of them change in one transaction. The writer of the old live generation fails at once (its
- * checkpoint's version grows), finds another one live, and continues with that from the same
- * position.
+ * Changes all in one transaction. The next write of the old live generation fails, since its
+ * checkpoint's version grows; its writer continues with the new one from the same position.
  */
 async function switchTo(
   { client, ...parts }: GenerationParts & { readonly client: PoolClient },
@@ -76,10 +72,10 @@ async function switchTo(
   { signal, seen }: SwitchOptions,
   choose: (generations: GenerationsOf) => GenerationRecord,
 ): Promise<Switched> {
-  const chosen: (Pairing & { readonly next: GenerationRecord })[] = [];
+  const chosen: (GenerationPair & { readonly next: GenerationRecord })[] = [];
   for (const projector of projectors) {
     const generations = await GenerationsOf.read(client, parts.log, projector);
-    refuseUnseen(generations, seen);
+    refuseChanged(generations, seen);
     const { live } = generations;
     const next = choose(generations);
     chosen.push({ projector, live, next, follower: await Follower.open(parts, projector, next) });
@@ -100,7 +96,7 @@ async function switchTo(
 }
 
 /** @throws {GenerationRefused} for other generations than were seen. */
-function refuseUnseen(generations: GenerationsOf, seen: SeenGenerations | undefined): void {
+function refuseChanged(generations: GenerationsOf, seen: ObservedGenerations | undefined): void {
   if (seen === undefined) return;
   const { live, ready, previous, projector } = generations;
   const isSame =
@@ -109,14 +105,11 @@ function refuseUnseen(generations: GenerationsOf, seen: SeenGenerations | undefi
     (previous?.generation ?? 0) === seen.previous;
   if (!isSame)
     throw new GenerationRefused(
-      `the generations of ${projector.name} are others by now: look at them first`,
+      `the generations of ${projector.name} have changed: list them again first`,
     );
 }
 
-/**
- * In few statements: writers of the live generations wait for each of them. @throws
- * {GenerationRefused} after a concurrent change.
- */
+/** In few statements, since writers wait. @throws {GenerationRefused} */
 async function change(
   client: PoolClient,
   chosen: readonly { readonly live: GenerationRecord; readonly next: GenerationRecord }[],
@@ -146,6 +139,6 @@ async function change(
   );
   if (retired.rowCount !== chosen.length || made.rowCount !== chosen.length)
     throw new GenerationRefused(
-      'the generations have changed meanwhile: look at `projection status` and try again',
+      'the generations have changed meanwhile: see `projection status` and try again',
     );
 }

@@ -1,4 +1,4 @@
-import { nowIn } from '../../tenants/tenant-directory.js';
+import { ledgerTime } from '../../tenants/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { SubjectId } from '../../domain/personal.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
@@ -32,7 +32,7 @@ export async function deliveryBody(
   const data = await dataOf(payloads, delivery, subscription);
   if (data.kind !== 'made') return data.kind;
   const { webhookId: id, type, tenant: tenantAlias, mode } = delivery;
-  const created = data.created ?? nowIn(tenant, mode, delivery.created);
+  const created = data.created ?? ledgerTime(tenant, mode, delivery.created);
   const envelope = { id, type, tenantAlias, live: mode === 'live', created, data: data.data };
   return { made: webhookBody(envelope), people: data.people };
 }

@@ -14,7 +14,7 @@ import {
   tables,
   type Given,
 } from '../../postgres/statements.js';
-import { inTransaction, inTransactionThatMayBeLost } from '../../postgres/transaction.js';
+import { inTransaction, inAsynchronousTransaction } from '../../postgres/transaction.js';
 import { WEBHOOKS_HANDLER } from '../../reacting/parked-reactions.js';
 import { parking } from '../../reacting/postgres-parked-reactions.js';
 import type { WebhookType } from '../payloads/announced.js';
@@ -127,7 +127,7 @@ export async function storePage(
   { point, trail, endpoints = [], deliveries = [], unread = [], read }: FollowedPage,
 ): Promise<bigint> {
   // A crash that undoes the rows also undoes the checkpoint: the page is read again.
-  return inTransactionThatMayBeLost(pool, async (client) => {
+  return inAsynchronousTransaction(pool, async (client) => {
     const next = await moveCheckpoint(
       client,
       WEBHOOKS_HANDLER,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { SubjectId } from '../../domain/personal.js';
 import { compiledOnce, run, type Given } from '../../postgres/statements.js';
-import { inTransactionThatMayBeLost } from '../../postgres/transaction.js';
+import { inAsynchronousTransaction } from '../../postgres/transaction.js';
 import { lockEndpoints, nameOf, type EndpointName } from './delivery-rows.js';
 import type { DueDelivery } from './due-deliveries.js';
 import { FAILING_FROM, PROBE_SECONDS_MAX, RETRIED_FOR_MS, retryInMs } from './retry-times.js';
@@ -55,7 +55,7 @@ export type RecordedClaim = EndedClaim & { readonly next: number | null };
 export async function recordEnded(pool: Pool, ended: readonly RecordedClaim[]): Promise<void> {
   const endpoints = endpointOutcomes(ended);
   // After a crash without commit the delivery is sent again.
-  await inTransactionThatMayBeLost(pool, async (client) => {
+  await inAsynchronousTransaction(pool, async (client) => {
     await lockEndpoints(client, endpoints);
     await storeDeliveries(client, ended);
     await storeEndpoints(client, endpoints);

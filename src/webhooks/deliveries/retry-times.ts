@@ -1,4 +1,4 @@
-import { spreadMs } from '../../foundation/pause.js';
+import { jitteredMs } from '../../foundation/pause.js';
 
 /** Retry delays of deliveries and of failing endpoints. */
 
@@ -37,6 +37,6 @@ export function retryInMs(
 ): number | null {
   const delay = DELAYS_MS[Math.min(attempts, DELAYS_MS.length) - 1] ?? 0;
   const asked = Math.min(retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
-  const inMs = Math.max(spreadMs(delay), asked);
+  const inMs = Math.max(jitteredMs(delay), asked);
   return forMs + inMs > RETRIED_FOR_MS ? null : inMs;
 }

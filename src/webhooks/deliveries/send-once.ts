@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Pool } from 'pg';
-import { ofMode, type Scope } from '../../domain/scope.js';
+import { scopeOfMode, type Scope } from '../../domain/scope.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import { run } from '../../postgres/statements.js';
 import { sampleHeaders } from '../payloads/sample-data.js';
@@ -45,7 +45,7 @@ export async function sendOnce(
   subscription: Subscription,
   { type, data, created }: EventlessWebhook,
 ): Promise<SendResult & { readonly id: string }> {
-  const { tenant, mode } = ofMode(scope);
+  const { tenant, mode } = scopeOfMode(scope);
   const [id, webhookId] = [newId(), newId()];
   const at = new Date(timeNow());
   const live = mode === 'live';

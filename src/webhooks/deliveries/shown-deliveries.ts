@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
-import { ofMode, type Scope } from '../../domain/scope.js';
+import { scopeOfMode, type Scope } from '../../domain/scope.js';
 import { epochMs, fetchRow, fetchRows, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { addWork } from '../../work-queue/work-items.js';
@@ -60,7 +60,7 @@ const COLUMNS = [
 ] as const;
 
 const deliveriesOf = (scope: Scope) =>
-  tables.selectFrom('ledger.webhook_deliveries').where((eb) => eb.and({ ...ofMode(scope) }));
+  tables.selectFrom('ledger.webhook_deliveries').where((eb) => eb.and({ ...scopeOfMode(scope) }));
 
 /** Newest first by default. */
 export function listDeliveries(
@@ -124,7 +124,7 @@ export async function storedDelivery(
   scope: Scope,
   id: string,
 ): Promise<NewDelivery | undefined> {
-  const { tenant, mode } = ofMode(scope);
+  const { tenant, mode } = scopeOfMode(scope);
   const row = await fetchRow(
     pool,
     sql<StoredPlace & Omit<NewDelivery, 'event'>>`
@@ -149,7 +149,7 @@ export function attemptsOf(pool: Pool, deliveryId: string) {
 }
 
 export function endpointFigures(pool: Pool, scope: Scope): Promise<EndpointFigures[]> {
-  const { tenant, mode } = ofMode(scope);
+  const { tenant, mode } = scopeOfMode(scope);
   return fetchRows(
     pool,
     sql<EndpointFigures>`
@@ -213,7 +213,7 @@ async function resendBatch(
   which: ResendSelection,
   { began, resent, upTo }: { began: string; resent: number; upTo: ResendCursor | undefined },
 ): Promise<readonly ResendCursor[]> {
-  const { tenant, mode } = ofMode(scope);
+  const { tenant, mode } = scopeOfMode(scope);
   const { endpointId } = which;
   const selected = 'id' in which ? sql`d.id = ${which.id}` : sql`d.created >= ${which.since}`;
   const isBehind = upTo

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
-import { ofMode, type Scope } from '../../domain/scope.js';
+import { scopeOfMode, type Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import type { Subscription } from '../subscriptions/webhook-subscriptions.js';
 import { putDeliveries } from './delivery-rows.js';
@@ -23,7 +23,7 @@ export class TestDeliveries {
   ): Promise<void> {
     await putDeliveries(this.pool, [
       {
-        ...ofMode(scope),
+        ...scopeOfMode(scope),
         endpointId,
         id: deterministicId(commandId, 'webhook test delivery'),
         webhookId: deterministicId(commandId, 'webhook test'),

@@ -9,7 +9,7 @@ import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { SubjectId } from '../../domain/personal.js';
 import { batched } from '../../foundation/batched.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
-import { Turns } from '../../foundation/turns.js';
+import { KeyedQueue } from '../../foundation/keyed-queue.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import { isUnavailable } from '../../postgres/database.js';
@@ -114,7 +114,7 @@ export class WebhookSender {
   readonly worker: Worker;
   private readonly bodies = pLimit(BODIES_MAX);
   /** The bodies of one account are made one after the other, so a large one blocks no others. */
-  private readonly turns = new Turns();
+  private readonly turns = new KeyedQueue();
   private readonly find: (id: string) => Promise<DueDelivery | undefined>;
   private readonly record: (ended: RecordedClaim) => Promise<unknown>;
   private key: { readonly current: Promise<SigningKey>; readonly at: number } | undefined;
@@ -212,7 +212,7 @@ export class WebhookSender {
   private async make(delivery: DueDelivery): Promise<Request | 'nothing' | Postponement> {
     const before = await this.endpointOf(delivery);
     if (before === 'nothing' || 'delayMs' in before) return before;
-    const body = await this.turns.take(delivery.event?.stream ?? delivery.id, () =>
+    const body = await this.turns.run(delivery.event?.stream ?? delivery.id, () =>
       this.bodies(() => deliveryBody(this.parts.payloads, delivery, before)),
     );
     if (typeof body === 'string') return 'nothing';

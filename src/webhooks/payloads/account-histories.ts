@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { EventCodec } from '../../event-log/codec.js';
 import { LogWentBack, type EventLog, type RecordedEvent } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
-import { Turns } from '../../foundation/turns.js';
+import { KeyedQueue } from '../../foundation/keyed-queue.js';
 import type { SubjectId } from '../../domain/personal.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
@@ -30,7 +30,7 @@ export interface HistoryParts {
 export class AccountHistories {
   readonly #kept: LRUCache<string, AccountHistory>;
   /** Callers bound the number of waiting reads. */
-  readonly #turns = new Turns();
+  readonly #turns = new KeyedQueue();
 
   /** @param bytesMax of all cached histories; a larger one is cached alone. */
   constructor(
@@ -49,7 +49,7 @@ export class AccountHistories {
    * @throws {EventLogUnavailable} {UnreadableEvent}, when keys cannot be read.
    */
   upToDate(stream: string): Promise<AccountHistory> {
-    return this.#turns.take(stream, () => this.readUpToDate(stream));
+    return this.#turns.run(stream, () => this.readUpToDate(stream));
   }
 
   private async readUpToDate(stream: string): Promise<AccountHistory> {

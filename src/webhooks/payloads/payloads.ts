@@ -15,7 +15,7 @@ import type { SubjectId } from '../../domain/personal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { ThemeEvent } from '../../domain/theme/theme.decider.js';
 import type { EventCodec } from '../../event-log/codec.js';
-import { countsFrom } from '../../event-log/envelope.js';
+import { effectiveTimeOf } from '../../event-log/envelope.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { eventAt, type EventPlace } from '../../event-log/event-pages.js';
 import { shownExport } from '../../exports/shown-export.js';
@@ -114,7 +114,8 @@ export class Payloads {
     if (payload.kind !== 'made' || of.mode === 'live') return payload;
     const recorded = await eventAt(this.parts.log, of);
     if (recorded === undefined) return NOTHING;
-    if (!OF_REAL_TIME.has(of.announced.type)) return { ...payload, created: countsFrom(recorded) };
+    if (!OF_REAL_TIME.has(of.announced.type))
+      return { ...payload, created: effectiveTimeOf(recorded) };
     const { aheadMs } = await this.tenants.at(of.tenant, recorded.position);
     return { ...payload, created: recorded.recordedAt + aheadMs };
   }

@@ -1,7 +1,7 @@
 import { TenantCommandEnvelope, type Commands } from '../../command-handling/commands.js';
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { Refused } from '../../domain/refusal.js';
-import { modeOf, ofMode, type LedgerMode, type Scope } from '../../domain/scope.js';
+import { modeOf, scopeOfMode, type LedgerMode, type Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type {
   DisabledBecause,
@@ -70,7 +70,7 @@ export class WebhookSubscriptions {
     endpointUrl: string,
     choices: { readonly [K in keyof SubscriptionChoices]?: SubscriptionChoices[K] | undefined },
   ): Promise<ChangedSubscription | Refused> {
-    const scope = ofMode(meta.scope);
+    const scope = scopeOfMode(meta.scope);
     const known = await this.find(scope, endpointUrl);
     const { name = known?.name ?? null, eventTypes = known?.eventTypes ?? null } = choices;
     const endpointId = this.idOf(scope, endpointUrl);
@@ -87,13 +87,13 @@ export class WebhookSubscriptions {
   }
 
   unsubscribe(meta: CommandMeta, endpointUrl: string): Promise<ChangedSubscription | Refused> {
-    const { mode } = ofMode(meta.scope);
+    const { mode } = scopeOfMode(meta.scope);
     const endpointId = this.idOf(meta.scope, endpointUrl);
     return this.change(meta, { type: 'UnsubscribeWebhook', mode, endpointId, now: timeNow() });
   }
 
   enable(meta: CommandMeta, endpointUrl: string): Promise<ChangedSubscription | Refused> {
-    const { mode } = ofMode(meta.scope);
+    const { mode } = scopeOfMode(meta.scope);
     const endpointId = this.idOf(meta.scope, endpointUrl);
     return this.change(meta, { type: 'EnableWebhook', mode, endpointId, now: timeNow() });
   }
@@ -107,7 +107,7 @@ export class WebhookSubscriptions {
       readonly because: DisabledBecause;
     },
   ): Promise<ChangedSubscription | Refused> {
-    const { mode } = ofMode(meta.scope);
+    const { mode } = scopeOfMode(meta.scope);
     return this.change(meta, { type: 'DisableWebhook', mode, ...which, now: timeNow() });
   }
 
@@ -120,7 +120,7 @@ export class WebhookSubscriptions {
     endpointUrl: string,
     { graceMs, seen }: { readonly graceMs: number; readonly seen?: string | undefined },
   ): Promise<ChangedSubscription | Refused> {
-    const scope = ofMode(meta.scope);
+    const scope = scopeOfMode(meta.scope);
     const endpointId = this.idOf(scope, endpointUrl);
     return this.change(meta, {
       type: 'RotateWebhookSecret',
@@ -135,7 +135,7 @@ export class WebhookSubscriptions {
 
   /** In the order of their subscription. */
   async list(scope: Scope): Promise<readonly Subscription[]> {
-    const { tenant, mode } = ofMode(scope);
+    const { tenant, mode } = scopeOfMode(scope);
     const known = await this.parts.tenants.read(tenant);
     const own = (known?.webhooks ?? []).filter((endpoint) => endpoint.mode === mode);
     return Promise.all(own.map((endpoint) => this.opened({ tenant, mode }, endpoint)));

@@ -4,7 +4,7 @@ import type { PushOutcome } from '../../../src/domain/account/provider/reward-pu
 import type { CreateReward } from '../../../src/domain/account/rewards/rewards.js';
 import { NOTHING_PROVIDED } from '../../../src/domain/need.js';
 import { personal } from '../../../src/domain/personal.js';
-import type { CustomerPicture } from '../../../src/domain/customer/customer.state.js';
+import type { CustomerSummary } from '../../../src/domain/customer/customer.state.js';
 import type { Program, RewardValue } from '../../../src/domain/program.js';
 import { credit, personOf } from '../../support/account-events.js';
 import { ACME, annStands, NOW } from './account-scenario.js';
@@ -157,7 +157,7 @@ export const redeemAccountCredit = (
   ...over,
 });
 
-export const NO_PICTURE: CustomerPicture = {
+export const NO_PICTURE: CustomerSummary = {
   firstPaid: null,
   newestPaid: null,
   status: null,

@@ -26,7 +26,7 @@ import { grantEventReward } from '../../../src/domain/account/rewards/grant-even
 import { grantReferrerReward } from '../../../src/domain/account/rewards/grant-referrer-reward.js';
 import { upsertUser } from '../../../src/domain/account/users/identify-user.js';
 import { lapseReservation } from '../../../src/domain/account/referral/lapse-reservation.js';
-import { unsubscribeFromMails } from '../../../src/domain/account/users/mail-wishes.js';
+import { unsubscribeFromMails } from '../../../src/domain/account/users/unsubscribe-from-mails.js';
 import {
   applyModeration,
   prepareModeration,

@@ -87,15 +87,15 @@ export class InMemoryGeneration {
     }
   }
 
-  private readonly find: FindRows = async ({ table, where, along = [] }, limit, after) => {
+  private readonly find: FindRows = async ({ table, where, orderedBy = [] }, limit, after) => {
     const behind =
-      after && Object.fromEntries(along.map(({ column }, place) => [column, after[place]]));
+      after && Object.fromEntries(orderedBy.map(({ column }, place) => [column, after[place]]));
     return [...this.of(table).values()]
       .filter((row) =>
         Object.entries(where).every(([column, wanted]) => wanted.includes(String(row[column]))),
       )
-      .filter((row) => !behind || compareAlong(along, row, behind) > 0)
-      .sort((a, b) => compareAlong(along, a, b))
+      .filter((row) => !behind || compareAlong(orderedBy, row, behind) > 0)
+      .sort((a, b) => compareAlong(orderedBy, a, b))
       .slice(0, limit);
   };
 
@@ -131,8 +131,8 @@ const keyOf = (primaryKey: readonly string[], row: Row): string[] =>
 
 const textOf = (key: readonly string[]): string => key.join('\u0000');
 
-function compareAlong(along: NonNullable<Lookup['along']>, a: Row, b: Row): number {
-  for (const { column, descending } of along) {
+function compareAlong(orderedBy: NonNullable<Lookup['orderedBy']>, a: Row, b: Row): number {
+  for (const { column, descending } of orderedBy) {
     const order = compare(a[column] as string | number, b[column] as string | number);
     if (order !== 0) return descending ? -order : order;
   }

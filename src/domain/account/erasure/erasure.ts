@@ -1,52 +1,49 @@
 import type { Decision } from '../../decision.js';
-import type { Ask } from '../../fact.js';
+import type { Command } from '../../fact.js';
 import type { SubjectId } from '../../personal.js';
 import { refused } from '../../refusal.js';
-import type { AccountEvent, Erased, PersonId } from '../account.events.js';
+import type { AccountEvent, ErasedSubjects, PersonId } from '../account.events.js';
 import type { AccountState, OpenAccount } from '../account.state.js';
 import { ownMember } from '../../own-member.js';
 
-/**
- * Forgets people, alone or with their account. The request takes effect at once: its people are
- * gone. Their keys are destroyed next, by command-handling/processes/erasure-process.
- */
+/** Immediate; command-handling/processes/erasure-process destroys the keys next. */
 export interface ForgetUser {
   readonly type: 'ForgetUser';
   readonly userId: string;
   readonly erasureId: string;
-  /**
-   * The keyed hash that blocks this user id from being identified again; null: the id may be used
-   * again.
-   */
+  /** Keyed hash of a user id that must not be identified again; null: it may be used again. */
   readonly suppressed: string | null;
   /** False: the account is deleted with its last user. */
   readonly preserveEmptyAccount: boolean;
-  /** Of the account's customer; null: it has none, or no ids of it are stored. */
+  /** Key of the account's customer; null: none, or none of its ids are stored. */
   readonly customer: SubjectId | null;
   readonly now: number;
 }
 
-/** DELETE account: all its users are forgotten with it. */
+/** DELETE account: forgets all its users as well. */
 export interface ForgetAccount {
   readonly type: 'ForgetAccount';
   readonly erasureId: string;
-  /** As for a user, by person; empty: every id may be used again. */
+  /** As for a user, by person. */
   readonly suppressed: Readonly<Record<PersonId, string>>;
-  /** Of the account's customer; null: it has none, or no ids of it are stored. */
+  /** Key of the account's customer; null: none, or none of its ids are stored. */
   readonly customer: SubjectId | null;
   readonly now: number;
 }
 
-/** A restored log lacks erasures that are newer than its backup: they are recorded again. */
-export type RepeatErasure = Ask<'RepeatErasure', { erased: Erased; suppressed: readonly string[] }>;
+/** Records again an erasure that a restored log lacks. */
+export type RepeatErasure = Command<
+  'RepeatErasure',
+  { erased: ErasedSubjects; suppressed: readonly string[] }
+>;
 
-export type CompleteErasure = Ask<'CompleteErasure', { erasureId: string }>;
+export type CompleteErasure = Command<'CompleteErasure', { erasureId: string }>;
 
 export function forgetUser(state: AccountState, command: ForgetUser): Decision<AccountEvent> {
   const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
   const { erasureId, suppressed, preserveEmptyAccount, now } = command;
-  const hold = anyHold(state);
+  const hold = firstHold(state);
   if (hold !== undefined) return { heldBy: hold };
   const isLast = !preserveEmptyAccount && state.users.size === 1;
   return {
@@ -69,7 +66,7 @@ export function forgetAccount(
   { erasureId, suppressed, customer, now }: ForgetAccount,
 ): Decision<AccountEvent> {
   if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
-  const hold = anyHold(state);
+  const hold = firstHold(state);
   if (hold !== undefined) return { heldBy: hold };
   const persons = [...state.users.keys()];
   const ids = persons.flatMap((person) => ownMember(suppressed, person) ?? []);
@@ -90,9 +87,7 @@ export function forgetAccount(
 
 const ofCustomer = (customer: SubjectId | null) => (customer === null ? {} : { customer });
 
-/**
- * No events when all are gone already. A newer account under the same id is another one, and stays.
- */
+/** No events when all are gone. A newer account under the same id stays. */
 export function repeatErasure(
   state: AccountState,
   { erased, suppressed, now }: RepeatErasure,
@@ -109,7 +104,7 @@ export function repeatErasure(
   };
 }
 
-/** Recorded once its keys are destroyed; a repetition changes nothing. */
+/** Recorded when the keys are destroyed; a repetition changes nothing. */
 export function completeErasure(
   { remains }: AccountState,
   { erasureId, now }: CompleteErasure,
@@ -119,8 +114,8 @@ export function completeErasure(
 }
 
 // A moderation relies on its holds: it ends first.
-const anyHold = (state: OpenAccount): string | undefined => state.holds.first();
+const firstHold = (state: OpenAccount): string | undefined => state.holds.first();
 
-/** Whether a user id, as its keyed hash, asked not to be tracked in this account. */
+/** The user id asked not to be tracked in this account. */
 export const isSuppressed = ({ remains }: AccountState, userRef: string): boolean =>
   remains.suppressed.has(userRef);

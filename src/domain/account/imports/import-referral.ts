@@ -1,4 +1,4 @@
-import { pictureOf } from '../../customer/customer.state.js';
+import { customerSummary } from '../../customer/customer.state.js';
 import { ownMember } from '../../own-member.js';
 import { personal } from '../../personal.js';
 import type { Program, RewardTerms, SideStatus } from '../../program.js';
@@ -7,8 +7,8 @@ import { codesKey, type InNeed, type Need } from '../../need.js';
 import { refused, type Refused } from '../../refusal.js';
 import type { AccountRef } from '../../scope.js';
 import { programOf } from '../../tenant/program-document.js';
-import type { AccountEvent, OfReferralImport, PersonId, RowValues } from '../account.events.js';
-import { linkOf } from '../account-shapes.js';
+import type { AccountEvent, ReferralImportSource, PersonId, RowValues } from '../account.events.js';
+import { customerLinkOf } from '../account-shapes.js';
 import type { AccountState, OpenAccount } from '../account.state.js';
 import { earnedBy, isMutual } from '../referral/referral.js';
 import type { ImportedReferrer } from '../referral/referral-parties.js';
@@ -22,23 +22,23 @@ import {
 } from './imported-rows.js';
 import { refusalOfPlace } from './placed-rows.js';
 
-/** A reward that a row names: its identity among the imported rows, and its id in the ledger. */
+/** A reward that a row names. */
 export interface NamedReward {
   readonly ref: string;
   readonly rewardId: string;
 }
 
-/** A referral of another program, in the referred account. Undefined: the row does not say. */
+/** A referral of another program, in the referred account. Undefined: not in the row. */
 export interface ImportReferral extends ImportedRow {
   readonly type: 'ImportReferral';
-  /** The row has an id: no other account has that row. */
+  /** A row with an id belongs to one account only. */
   readonly hasId: boolean;
-  /** The values of `row` that name the referrer, which are encrypted for that person. */
+  /** The row's values that name the referrer, encrypted for that person. */
   readonly referrerRow: RowValues;
   readonly userId: string;
-  /** Undefined: a person who was deleted. */
+  /** Undefined: deleted. */
   readonly referrer: { readonly account: AccountRef; readonly userId: string } | undefined;
-  /** Stands for the account of a deleted referrer: no account has it. */
+  /** Placeholder for the account of a deleted referrer. */
   readonly noAccount: AccountRef;
   readonly programId: string | undefined;
   readonly code: string | undefined;
@@ -81,17 +81,17 @@ export function importReferral(
   return { events: eventsOf(state, command, { person, referrer, program, paid }, given) };
 }
 
-/** The newest invoice that the account followed: it was paid before the referral came in. */
+/** The newest invoice that the account had paid before the import. */
 function paidBefore(
   state: OpenAccount,
   { provided }: Circumstances,
-): Pick<OfReferralImport, 'paidUntil'> | InNeed {
+): Pick<ReferralImportSource, 'paidUntil'> | InNeed {
   const { hasPaid, paymentProviderId: id } = state;
-  // What waits for the account is not paid before: it counts with the customer's next event.
+  // Waiting events count with the customer's next event, not as paid before.
   if (!hasPaid || id === null) return {};
   const customer = ownMember(provided.customers, id);
   if (customer === undefined) return { needs: [{ kind: 'customer', id }] };
-  const { newestPaid } = pictureOf(customer, linkOf(state));
+  const { newestPaid } = customerSummary(customer, customerLinkOf(state));
   return newestPaid === null ? {} : { paidUntil: newestPaid.created };
 }
 
@@ -105,7 +105,7 @@ function refusalOfReferral(
   return state.attribution === null ? undefined : refused('ALREADY_REFERRED');
 }
 
-/** The referrer as found; one who was deleted has no ids. */
+/** A deleted referrer has no ids. */
 function referrerOf(
   state: OpenAccount,
   { ref, referrer, noAccount }: ImportReferral,
@@ -122,14 +122,18 @@ function referrerOf(
     codesKey([referrer.account, referrer.userId]),
   );
   if (found === undefined) return { needs: [{ kind: 'imported-referrer', ...referrer }] };
-  if (found === null) return refused('USER_NOT_FOUND', 'The referrer is no user');
+  if (found === null)
+    return refused(
+      'USER_NOT_FOUND',
+      'The referrer is not a user of the account that the row names',
+    );
   const attributing = { now, account, referralId: ids.within(importedIdOf(ref)), provided };
   return isMutual(state, found, attributing)
     ? refused('SELF_REFERRAL', "The referrer's account was referred by this account")
     : found;
 }
 
-/** A code that another user holds is not the referrer's. */
+/** The code belongs to another user than the referrer. */
 function refusalOfCode(
   { code, referrer }: ImportReferral,
   { party }: ImportedReferrer,
@@ -141,10 +145,10 @@ function refusalOfCode(
   if (found === undefined) return { needs: [{ kind: 'code-owner', codes }] };
   return found.owner === null || found.owner.party.person === party.person
     ? undefined
-    : refused('REFERRAL_CODE_TAKEN', 'The code used is that of another user than the referrer');
+    : refused('REFERRAL_CODE_TAKEN', 'The code belongs to another user than the referrer');
 }
 
-/** Each named reward is noted as the side's; one that came in already must be that person's. */
+/** Each named reward becomes the side's; one that was imported must be that person's. */
 function refusalOfRewards(
   command: ImportReferral,
   person: PersonId,
@@ -169,9 +173,9 @@ function refusalOfRewards(
       refused('ROW_INVALID', `The reward of the ${side} side is ${why}`);
     const { account: of, person: owner } = owners[side];
     if (placed.account !== of || !placed.persons.includes(owner))
-      return against('that of another user');
+      return against('the reward of another user');
     if ((placed.referralId ?? referralId) !== referralId)
-      return against('that of another referral');
+      return against('the reward of another referral');
     if (command[`${side}Status`] === 'PENDING') return against('imported, and the side is PENDING');
   }
   return needs.length > 0 ? { needs } : undefined;
@@ -181,7 +185,7 @@ interface Found {
   readonly person: PersonId;
   readonly referrer: ImportedReferrer;
   readonly program: Program;
-  readonly paid: Pick<OfReferralImport, 'paidUntil'>;
+  readonly paid: Pick<ReferralImportSource, 'paidUntil'>;
 }
 
 function eventsOf(
@@ -195,7 +199,7 @@ function eventsOf(
   const referralId = ids.within(importedIdOf(ref));
   const isGone = command.referrer === undefined;
   const code = isGone ? null : (command.code ?? ownMember(primaryCodes, program.id) ?? null);
-  const imported: OfReferralImport = {
+  const imported: ReferralImportSource = {
     ref,
     at: now,
     row: personal(person, command.row),
@@ -245,10 +249,7 @@ function eventsOf(
   ];
 }
 
-/**
- * What a side has earned by the import: nothing, unless it waits for its approval and came without
- * a reward.
- */
+/** A side earns nothing by the import, unless it came without a reward and waits for approval. */
 const terms =
   (command: ImportReferral, program: Program, isGone: boolean) =>
   (moment: RewardTerms['when']): Record<`${Side}Reward`, RewardTerms | null> => {

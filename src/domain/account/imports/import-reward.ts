@@ -1,11 +1,16 @@
 import { ownMember } from '../../own-member.js';
 import { personal } from '../../personal.js';
 import type { RewardValue } from '../../program.js';
-import { only, type Decision } from '../../decision.js';
+import { eventsIf, type Decision } from '../../decision.js';
 import type { InNeed, RecordedSide } from '../../need.js';
 import { refused, type Refused } from '../../refusal.js';
 import { programOf } from '../../tenant/program-document.js';
-import type { AccountEvent, OfRewardImport, PersonId, RewardSource } from '../account.events.js';
+import type {
+  AccountEvent,
+  RewardImportSource,
+  PersonId,
+  RewardSource,
+} from '../account.events.js';
 import {
   presentReward,
   type AccountState,
@@ -13,9 +18,9 @@ import {
   type RewardPhase,
 } from '../account.state.js';
 import { Draft } from '../draft.js';
-import { moment } from '../refusal-details.js';
+import { isoTime } from '../refusal-details.js';
 import type { Circumstances } from '../requests/circumstances.js';
-import { give, neededCode, refusalOfValue, reservedCode } from '../rewards/rewards.js';
+import { grantNewReward, neededCode, refusalOfValue, reservedCode } from '../rewards/rewards.js';
 import {
   answerToRepeated,
   importedIdOf,
@@ -24,17 +29,17 @@ import {
 } from './imported-rows.js';
 import { refusalOfPlace } from './placed-rows.js';
 
-/** A reward of another program. Null: the row does not say. */
+/** A reward of another program. Null: not in the row. */
 export interface ImportReward extends ImportedRow {
   readonly type: 'ImportReward';
-  /** The row has an id: no other account has that row. */
+  /** A row with an id belongs to one account only. */
   readonly hasId: boolean;
   readonly userId: string;
   readonly value: RewardValue;
   readonly name: string | null;
   readonly source: RewardSource;
   readonly programId: string | null;
-  /** Of credit; 0 for other types. */
+  /** Of credit; otherwise 0. */
   readonly redeemed: number;
   readonly cancellable: boolean;
   readonly dateGiven: number | null;
@@ -43,7 +48,7 @@ export interface ImportReward extends ImportedRow {
   readonly dateCancelled: number | null;
 }
 
-/** A redemption of the row; a reward has one at most. */
+/** A reward has at most one imported redemption. */
 export const importedRedemptionId = (rewardId: string): string => `${rewardId}-imported`;
 
 export function importReward(
@@ -73,7 +78,7 @@ export function importReward(
   if (taken) return taken;
   const [side] = sides;
   const { dateScheduledFor, dateExpires, dateCancelled, redeemed } = command;
-  const imported: OfRewardImport = {
+  const imported: RewardImportSource = {
     ref,
     row: personal(person, command.row),
     at: now,
@@ -83,7 +88,7 @@ export function importReward(
     dateCancelled,
   };
   const draft = new Draft(state, provided);
-  give(
+  grantNewReward(
     draft,
     {
       rewardId,
@@ -124,7 +129,7 @@ export function linkImportedReward(
   { now: at }: Pick<Circumstances, 'now'>,
 ): Decision<AccountEvent> {
   const reward = state.status === 'open' ? presentReward(state, rewardId) : undefined;
-  return only(reward?.person === person && reward.referralId === null, {
+  return eventsIf(reward?.person === person && reward.referralId === null, {
     type: 'ImportedRewardLinked',
     at,
     rewardId,
@@ -153,11 +158,11 @@ function refusalOfAmounts(
     return undefined;
   return refused(
     'REWARD_DATES_INVALID',
-    `dateExpires must not be before dateScheduledFor, ${moment(dateScheduledFor)}`,
+    `dateExpires must not be before dateScheduledFor, ${isoTime(dateScheduledFor)}`,
   );
 }
 
-/** The reward is that of one side of one referral, or of none. */
+/** The reward is that of at most one side of one referral. */
 function refusalOfSides(
   sides: readonly RecordedSide[],
   person: PersonId,
@@ -168,7 +173,10 @@ function refusalOfSides(
   if (another !== undefined)
     return refused('ROW_INVALID', 'More than one side of a referral names the reward as its own');
   if (side.account !== account || side.person !== person)
-    return refused('ROW_INVALID', 'The side of the referral that names the reward is another user');
+    return refused(
+      'ROW_INVALID',
+      'The side of the referral that names the reward belongs to another user',
+    );
   return side.status === 'PENDING'
     ? refused('ROW_INVALID', `The ${side.side} side of its referral is PENDING: it has no reward`)
     : undefined;
@@ -184,7 +192,7 @@ function refusalOfTankCode(
   const reserved = reservedCode(state, rewardId, provided);
   if (value.type !== 'FUELTANK' || !reserved) return neededCode(state, value, rewardId, provided);
   if (reserved.code === null)
-    return refused('ROW_INVALID', 'The tank code is that of another reward');
+    return refused('ROW_INVALID', 'The tank code belongs to another reward');
   return reserved.code === value.fuelTankCode
     ? undefined
     : refused('ROW_INVALID', 'Another import reserved another tank code: import it again later');

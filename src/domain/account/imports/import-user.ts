@@ -11,7 +11,7 @@ import { accountOpened, DEFAULT_CURRENCY } from '../sync-account.js';
 import { emptyProfile, merge, USERS_MAX, type ProfileChanges } from '../users/identify-user.js';
 import { answerToRepeated, refusalOfDates, type ImportedRow } from './imported-rows.js';
 
-/** A person of another program, with the account. Undefined: the row does not say. */
+/** A person of another program, with the account. Undefined: not in the row. */
 export interface ImportUser extends ImportedRow {
   readonly type: 'ImportUser';
   readonly accountId: string;
@@ -38,7 +38,6 @@ export function importUser(
     refusalOfUser(state, command, given) ??
     (state.status === 'open' ? refusalOfAccount(state, command) : undefined);
   if (against) return against;
-  // Both names at a time: each takes a statement.
   const account = accountSubject(state, given);
   const person = newPerson(command.userId, state, given);
   if (typeof account === 'object' || typeof person === 'object')
@@ -71,7 +70,7 @@ export function importUser(
   return { events };
 }
 
-/** The status is left open until a row gives it: until then it reads as TRIAL. */
+/** Until a row gives a status, the account reads as TRIAL. */
 function openingOf(
   state: AccountState,
   { accountId, currency, dateCreated }: ImportUser,

@@ -5,14 +5,14 @@ import type { Accepted } from '../../decision.js';
 import type { AccountState, ImportedEntry } from '../account-shapes.js';
 import type {
   AccountEvent,
-  OfImport,
-  OfRewardImport,
+  ImportSource,
+  RewardImportSource,
   PersonId,
   RowValues,
 } from '../account.events.js';
-import { moment } from '../refusal-details.js';
+import { isoTime } from '../refusal-details.js';
 
-/** The imported rows of an account: a row that comes again is compared, and changes nothing. */
+/** A repeated row is compared and changes nothing. */
 
 type Imported = Map<string, ImportedEntry>;
 
@@ -42,14 +42,18 @@ function entryOf(event: AccountEvent): readonly [ref: string, entry: ImportedEnt
 }
 
 const entry = (
-  { ref, at }: OfImport,
+  { ref, at }: ImportSource,
   persons: readonly PersonId[],
   { row, ledgerId = null, credit = null }: Partial<ImportedEntry> & Pick<ImportedEntry, 'row'>,
 ): readonly [string, ImportedEntry] => [ref, { persons, row, at, ledgerId, credit }];
 
 const creditOf = (
   { unit, assignedCredit: assigned }: { readonly unit: string; readonly assignedCredit: number },
-  { redeemed, phase, dateCancelled }: Pick<OfRewardImport, 'redeemed' | 'phase' | 'dateCancelled'>,
+  {
+    redeemed,
+    phase,
+    dateCancelled,
+  }: Pick<RewardImportSource, 'redeemed' | 'phase' | 'dateCancelled'>,
 ): NonNullable<ImportedEntry['credit']> => ({
   unit,
   assigned,
@@ -57,27 +61,23 @@ const creditOf = (
   available: phase === 'AVAILABLE' && dateCancelled === null ? assigned - redeemed : 0,
 });
 
-/** The rows of these people are known, and not what they said. */
+/** Keeps the identity of the rows of these people, and drops their values. */
 export function forgetImported(imported: Imported, persons: readonly PersonId[]): Imported {
   if (imported.isEmpty()) return imported;
   const isAbout = (one: ImportedEntry): boolean => one.persons.some((who) => persons.includes(who));
   return imported.map((one) => (isAbout(one) ? { ...one, row: null } : one));
 }
 
-/** What a row of an import has in common with others. */
 export interface ImportedRow {
   /** Keyed digest of its identity. */
   readonly ref: string;
   readonly row: RowValues;
 }
 
-/** What the id of its referral or reward in the ledger is made from. */
+/** The cause of its referral's or reward's id. */
 export const importedIdOf = (ref: string): string => `import/${ref}`;
 
-/**
- * The answer to a row that was imported before, whatever the rules say of it now. Undefined: it
- * was not.
- */
+/** The answer to an imported row, regardless of current rules. Undefined: a new row. */
 export function answerToRepeated(
   earlier: ImportedEntry | undefined,
   { row }: Pick<ImportedRow, 'row'>,
@@ -109,14 +109,13 @@ function comparable(column: string, value: Value): string {
 
 function shown(column: string, value: Value): string {
   if (value === undefined) return '';
-  if (typeof value === 'number' && column.startsWith('date')) return moment(value);
+  if (typeof value === 'number' && column.startsWith('date')) return isoTime(value);
   return Array.isArray(value) ? value.join(' ') : String(value);
 }
 
-/** Dates that may lie in the future. */
+/** Dates that may be in the future. */
 const LATER = ['dateScheduledFor', 'dateExpires'];
 
-/** Of a row with a date that is still to come. */
 export function refusalOfDates(row: RowValues, now: number): Refused | undefined {
   const late = Object.entries(row).find(
     ([column, value]) =>
@@ -126,6 +125,6 @@ export function refusalOfDates(row: RowValues, now: number): Refused | undefined
       value > now,
   );
   return (
-    late && refused('ROW_INVALID', `${late[0]} lies in the future: it is after ${moment(now)}`)
+    late && refused('ROW_INVALID', `${late[0]} lies in the future: it is after ${isoTime(now)}`)
   );
 }

@@ -7,16 +7,13 @@ import type { AccountState } from '../account.state.js';
 import type { Circumstances } from '../requests/circumstances.js';
 import { answerToRepeated, type ImportedRow } from './imported-rows.js';
 
-/** What a row needs, unless something lapsed in its account: fetched before the first decision. */
+/** Needs of a row without lapses in its account, fetched before the first decision. */
 export const needsOfRow = (command: object): readonly Need[] =>
   'hasId' in command && command.hasId === true && 'ref' in command
     ? [{ kind: 'imported-row', ref: String(command.ref), lapses: 0 }]
     : [];
 
-/**
- * A row with an id belongs to one account of the tenant and mode: it is placed there before it is
- * imported. Undefined: it is placed in this account.
- */
+/** Undefined: the row has no id, or this account has it. */
 export function refusalOfPlace(
   { remains: { lapses } }: AccountState,
   command: ImportedRow,

@@ -1,11 +1,11 @@
 import type { Decision } from '../../decision.js';
-import type { Ask } from '../../fact.js';
+import type { Command } from '../../fact.js';
 import { refused } from '../../refusal.js';
 import type { AccountEvent } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
 
 /** A blocked user makes no successful referrals until unblocked. */
-export type BlockUser = Ask<'BlockUser' | 'UnblockUser', { userId: string }>;
+export type BlockUser = Command<'BlockUser' | 'UnblockUser', { userId: string }>;
 
 export function blockUser(
   state: AccountState,

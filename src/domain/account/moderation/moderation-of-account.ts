@@ -1,7 +1,7 @@
 import type { Provided } from '../../need.js';
 import type { RewardTerms, SideStatus } from '../../program.js';
 import type { Decision } from '../../decision.js';
-import type { Ask } from '../../fact.js';
+import type { Command } from '../../fact.js';
 import type { AccountEvent, OperatorReason } from '../account.events.js';
 import {
   amountLeft,
@@ -16,7 +16,7 @@ import { holdOn, referralOf } from '../referral/former-referrals.js';
 import { referredReward } from '../referral/referral.js';
 import {
   cancel,
-  grantUnderTerms,
+  grantDueReward,
   isCancellable,
   isRedeemedAutomatically,
   redeemIfAutomatic,
@@ -24,29 +24,24 @@ import {
 } from '../rewards/rewards.js';
 import { ownMember } from '../../own-member.js';
 
-/**
- * An account's part in a moderation, which runs over many accounts (domain/moderation): first every
- * account is prepared, which checks and holds, then all of them apply it or all release it.
- */
-
-/** The sides of a referral as somebody saw them who decides on it. */
-export interface SeenSides {
+/** The sides of a referral when a person decided about them. */
+export interface ObservedSides {
   readonly referred: SideStatus;
   readonly referrer: SideStatus;
 }
 
-/** The new status of each side of one referral. Undefined: unchanged. */
+/** New statuses of the sides of a referral; undefined: unchanged. */
 export interface SideChanges {
   readonly referralId: string;
   readonly referred: SideStatus | undefined;
   readonly referrer: SideStatus | undefined;
-  /** Refused when they are others by now. Undefined: whatever they are. */
-  readonly seen?: SeenSides | undefined;
-  /** Encrypted with the key of the person of the side. */
+  /** Refused when the sides differ from these; undefined: not compared. */
+  readonly seen?: ObservedSides | undefined;
+  /** Encrypted for the person of the side. */
   readonly reason?: OperatorReason | undefined;
 }
 
-/** The party that this account is in the referral: only that side's rewards are in it. */
+/** The account's side in the referral: it holds the rewards of that side only. */
 export type SideOfAccount = 'referred' | 'referrer';
 
 export interface PrepareModeration {
@@ -65,7 +60,7 @@ export function prepareModeration(
     reasonsAgainst(state, side, change, now).map((reason) => `${change.referralId}: ${reason}`),
   );
   if (reasons.length > 0) return { refused: 'MODERATION_NOT_POSSIBLE', details: reasons };
-  // A referrer whose account was deleted has nothing to hold.
+  // A deleted referrer's account has nothing to hold.
   if (side === 'referrer' && state.status === 'absent') return { events: [] };
   const holds = changes.map((change) => holdOn(state, change.referralId));
   const other = holds.find((hold) => hold !== undefined && hold !== moderationId);
@@ -94,7 +89,7 @@ function reasonsAgainst(
     const { referred = referredStatus, referrer = referrerStatus } = change.seen ?? {};
     if (referred !== referredStatus || referrer !== referrerStatus)
       return [
-        `somebody decided meanwhile: the referred side is ${referredStatus}, the referrer's ${referrerStatus}`,
+        `the sides were decided meanwhile: the referred side is ${referredStatus}, the referrer's ${referrerStatus}`,
       ];
   }
   // The rewards of a deleted account are gone with it.
@@ -113,18 +108,15 @@ export interface ApplyModeration {
   readonly moderationId: string;
   readonly side: SideOfAccount;
   readonly changes: readonly SideChanges[];
-  /**
-   * For an approved referred side whose reward was earned and never granted: the id of that reward,
-   * by referral.
-   */
+  /** By referral: the id of the reward that an approval of the referred side grants. */
   readonly rewardIds: Readonly<Record<string, string>>;
-  /** For a referrer's account: the referrals that were refunded. Their rewards stay cancelled. */
+  /** In a referrer's account: refunded referrals, whose rewards stay cancelled. */
   readonly refunded?: readonly string[];
   readonly provided: Provided;
   readonly now: number;
 }
 
-/** Applied once: without its hold, a change was applied before. */
+/** Applied once: a missing hold means that the change was applied before. */
 export function applyModeration(
   state: AccountState,
   command: ApplyModeration,
@@ -161,7 +153,7 @@ function moderated(
     referredStatus: referred ?? referral.referredStatus,
     referrerStatus: referrer ?? referral.referrerStatus,
     referrer: referral.referrer,
-    // A refunded referral pays nothing anew, whatever its moderation says.
+    // A refunded referral pays nothing anew, whatever its moderation decides.
     referrerReward: isRefunded(referral, referral.referrerEarned) ? null : referral.referrerEarned,
     programId: referral.programId,
     programVersion: referral.programVersion,
@@ -169,7 +161,7 @@ function moderated(
   };
 }
 
-/** Whether a refund ended the referral, or the conversion that earned this reward of it. */
+/** A refund ended the referral, or the conversion that earned this reward. */
 const isRefunded = (
   { dateRefunded, dateConversionRefunded }: ReferralState,
   earned: RewardTerms | null,
@@ -195,7 +187,7 @@ function applyToReferred(draft: Draft, change: SideChanges, command: ApplyModera
   ) {
     const { programId: id, programVersion: version } = referral;
     const due = { rewardId, ...referredReward(referral, { id, version }) };
-    grantUnderTerms(draft, referral.referredEarned, due, now);
+    grantDueReward(draft, referral.referredEarned, due, now);
   }
 }
 
@@ -217,10 +209,7 @@ function applyToReferrer(
   moderateRewards(draft, change.referralId, change.referrer, now);
 }
 
-/**
- * Denying cancels, approving restores rewards that a moderation cancelled; a reward cancelled by
- * request stays cancelled.
- */
+/** Denying cancels; approving restores, unless the reward was cancelled by request. */
 function moderateRewards(draft: Draft, referralId: string, status: SideStatus, now: number): void {
   for (const { rewardId } of rewardsOf(draft.state, referralId)) {
     const reward = settle(draft, rewardId, now, { redeems: status !== 'DENIED' });
@@ -235,13 +224,13 @@ function moderateRewards(draft: Draft, referralId: string, status: SideStatus, n
         amount: amountLeft(reward),
       });
       settle(draft, rewardId, now);
-      // It became available while it was cancelled, so its automatic redemption is still due.
+      // Its automatic redemption came due while it was cancelled.
       redeemIfAutomatic(draft, rewardId, now);
     }
   }
 }
 
-export type ReleaseModeration = Ask<'ReleaseModeration', { moderationId: string }>;
+export type ReleaseModeration = Command<'ReleaseModeration', { moderationId: string }>;
 
 export function releaseModeration(
   state: AccountState,
@@ -251,7 +240,6 @@ export function releaseModeration(
   return { events: isHeld ? [{ type: 'ModerationReleased', at: now, moderationId }] : [] };
 }
 
-/** Whether the moderation holds any referral in this account. */
 export const isHeldBy = (state: AccountState, moderationId: string): boolean =>
   (state.status === 'open' && state.holds.some((hold) => hold === moderationId)) ||
   state.remains.formerReferrals.some(({ heldBy }) => heldBy === moderationId);

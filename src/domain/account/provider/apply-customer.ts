@@ -1,21 +1,18 @@
-import type { CustomerPicture, PaidInvoice } from '../../customer/customer.state.js';
+import type { CustomerSummary, PaidInvoice } from '../../customer/customer.state.js';
 import { minorDigitsOf } from '../../currencies.js';
 import type { Decision } from '../../decision.js';
-import type { Ask } from '../../fact.js';
+import type { Command } from '../../fact.js';
 import type { AccountEvent, Subscription } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
 import { Draft } from '../draft.js';
-import { end, startAndConvert, type ReferralContext } from '../referral/referral.js';
+import { endReferral, startAndConvert, type ReferralContext } from '../referral/referral.js';
 import { takeBack } from '../referral/refunds.js';
 import { changesSubscription } from '../sync-account.js';
 
-/**
- * Brings the account to what the payment provider says of its customer. Sent by a policy, at least
- * once, in any order: a picture that the account matches changes nothing.
- */
+/** Sent by a policy, at least once, in any order: equal data changes nothing. */
 export interface ApplyCustomer {
   readonly type: 'ApplyCustomer';
-  readonly picture: CustomerPicture;
+  readonly picture: CustomerSummary;
   readonly context: ReferralContext;
 }
 
@@ -29,17 +26,17 @@ export function applyCustomer(
   const draft = new Draft(state, context.provided);
   const { status } = picture;
   const newestPaid = isAfter(picture.newestPaid, state.paidUntil) ? picture.newestPaid : null;
-  // A first paid invoice converts, whatever became of the customer since.
+  // A first paid invoice converts, whatever the customer's later events say.
   if (newestPaid !== null && !draft.state.hasPaid) pay(draft, newestPaid, context);
   if (status === 'PAID' && newestPaid !== null) pay(draft, newestPaid, context);
   if (status === 'TRIAL' || status === 'CANCELLED') subscribe(draft, { status }, context.now);
   startAndConvert(draft, context);
-  if (status === 'CANCELLED') end(draft, context.now);
+  if (status === 'CANCELLED') endReferral(draft, context.now);
   refund(draft, picture, context);
   return draft.decision();
 }
 
-/** What the account had paid before its referral was imported does not count again. */
+/** Invoices paid before the import of the referral do not count again. */
 const isAfter = (paid: PaidInvoice | null, until: number | null): boolean =>
   until === null || (paid !== null && paid.created > until);
 
@@ -62,10 +59,10 @@ function subscribe(draft: Draft, subscription: Subscription, at: number): void {
     draft.emit({ type: 'SubscriptionChanged', at, subscription });
 }
 
-/** A first invoice that was refunded in full within the program's days: the referral is over. */
+/** The first invoice was refunded in full within the program's days: ends the referral. */
 function refund(
   draft: Draft,
-  { firstPaid, refundedAt }: CustomerPicture,
+  { firstPaid, refundedAt }: CustomerSummary,
   { program, now }: ReferralContext,
 ): void {
   const { referral } = draft.state;
@@ -75,12 +72,12 @@ function refund(
   if (refundedAt > firstPaid.created + days * DAY_MS) return;
   const { referralId, referrer } = referral;
   draft.emit({ type: 'ReferralRefunded', at: now, referralId, referrer });
-  end(draft, now);
+  endReferral(draft, now);
   takeBackRewards(draft, referralId, now);
 }
 
 /** The referrer's side of a refunded referral. Sent by a policy, at least once. */
-export type CancelRefundedRewards = Ask<'CancelRefundedRewards', { referralId: string }>;
+export type CancelRefundedRewards = Command<'CancelRefundedRewards', { referralId: string }>;
 
 export function cancelRefundedRewards(
   state: AccountState,
@@ -88,7 +85,7 @@ export function cancelRefundedRewards(
 ): Decision<AccountEvent> {
   if (state.status === 'absent') return { events: [] };
   const draft = new Draft(state);
-  // Kept: the outcome of a call that is under way decides about its reward.
+  // A reward with a call in progress is kept: its outcome decides.
   if (!state.refunded.has(referralId))
     draft.emit({ type: 'ReferrerSideRefunded', at: now, referralId });
   takeBackRewards(draft, referralId, now);
@@ -96,7 +93,7 @@ export function cancelRefundedRewards(
 }
 
 function takeBackRewards(draft: Draft, referralId: string, now: number): void {
-  draft.restOn(referralId);
+  draft.dependOn(referralId);
   for (const rewardId of draft.state.rewardsByReferral.get(referralId) ?? [])
     takeBack(draft, rewardId, now);
 }

@@ -6,27 +6,21 @@ import type { AccountEvent } from '../account.events.js';
 import type { AccountState, OpenAccount } from '../account.state.js';
 import { Draft } from '../draft.js';
 import {
-  attributeByName,
+  attributeByCode,
   reasonAgainstAccount,
   type ReferralContext,
 } from '../referral/referral.js';
 import { ownMember } from '../../own-member.js';
 
-/**
- * POST discount: the account is referred by the owner of the code and belongs to the customer of
- * the payment provider; both or neither.
- */
+/** POST discount: refers the account and gives it the provider's customer, or neither. */
 export interface ApplyDiscount {
   readonly type: 'ApplyDiscount';
   readonly paymentProviderId: string;
-  /** Of the code; without a code when the account is referred already. */
+  /** Of the code; without one when the account is already referred. */
   readonly context: ReferralContext;
 }
 
-/**
- * An account that is referred keeps its referral, whatever the code. Otherwise the code is refused
- * as if a user had applied it.
- */
+/** An existing referral stays. Otherwise the code is refused as if a user had applied it. */
 export function applyDiscount(
   state: AccountState,
   { paymentProviderId, context }: ApplyDiscount,
@@ -53,11 +47,11 @@ export function applyDiscount(
       paymentProviderId: personal(state.account, paymentProviderId),
     });
   }
-  if (!isReferred && codeOwner) attributeByName(draft, codeOwner, context);
+  if (!isReferred && codeOwner) attributeByCode(draft, codeOwner, context);
   return draft.decision();
 }
 
-/** To be made before an account without one records the id. */
+/** Needed before an account without a provider id records this one. */
 export const reservationOfProviderId = (state: OpenAccount, id: string): NeededReservation => ({
   kind: 'reservation',
   what: { kind: 'payment-provider-id', id, subject: state.account },

@@ -1,5 +1,5 @@
 import { Map } from 'immutable';
-import type { AbsentAccount, OpenAccount, PushOfTheDeleted } from '../account-shapes.js';
+import type { AbsentAccount, OpenAccount, OrphanedPush } from '../account-shapes.js';
 import type { AccountEvent, AccountEventOf } from '../account.events.js';
 import {
   isBeingPushed,
@@ -8,11 +8,8 @@ import {
   type RewardState,
 } from '../rewards/reward-state.js';
 
-/** Folds the way of rewards to the payment provider. */
-
 export type PushEvent = AccountEventOf<'RewardPushStarted' | 'RewardPushed' | 'RewardPushRefused'>;
 
-/** The reward after an event of its push. */
 export function pushedBy(reward: RewardState, event: PushEvent): RewardState {
   const before = reward.pushed;
   switch (event.type) {
@@ -32,12 +29,12 @@ export function pushedBy(reward: RewardState, event: PushEvent): RewardState {
       return { ...reward, cancellable: false, pushed: started };
     }
     case 'RewardPushed': {
-      const ended = before ?? noPush(event.at);
+      const ended = before ?? initialPush(event.at);
       const reference = event.reference.value;
       return { ...reward, pushed: { ...ended, status: 'PUSHED', reason: null, reference } };
     }
     case 'RewardPushRefused': {
-      const ended = before ?? noPush(event.at);
+      const ended = before ?? initialPush(event.at);
       const done = [...new Set([...ended.done, ...(event.done.value ?? [])])];
       const mayBePaid = event.mayBePaid === true;
       const reference = event.reference?.value ?? ended.reference;
@@ -48,7 +45,7 @@ export function pushedBy(reward: RewardState, event: PushEvent): RewardState {
   }
 }
 
-const noPush = (at: number): RewardPush => ({
+const initialPush = (at: number): RewardPush => ({
   push: 0,
   status: 'PARKED',
   at,
@@ -60,12 +57,12 @@ const noPush = (at: number): RewardPush => ({
   reference: null,
 });
 
-/** Of an account that is being deleted. */
-export function pushingOf({
+/** Payments in progress of an account that is being deleted. */
+export function pushesInProgress({
   rewards,
   toPush,
   account,
-}: OpenAccount): Map<string, PushOfTheDeleted> {
+}: OpenAccount): Map<string, OrphanedPush> {
   return Map(
     [...toPush].flatMap((rewardId) => {
       const reward = rewards.get(rewardId);
@@ -77,8 +74,8 @@ export function pushingOf({
   );
 }
 
-/** A deleted account learns only the outcome of what was on its way. */
-export function afterDeletion(state: AbsentAccount, event: AccountEvent): AbsentAccount {
+/** A deleted account records only outcomes of payments in progress. */
+export function evolveDeleted(state: AbsentAccount, event: AccountEvent): AbsentAccount {
   if (event.type !== 'RewardPushed' && event.type !== 'RewardPushRefused') return state;
   const { remains } = state;
   if (!remains.pushing.has(event.rewardId)) return state;

@@ -8,7 +8,7 @@ import {
   rewardRef,
   type AccountState,
   type OpenAccount,
-  type PushOfTheDeleted,
+  type OrphanedPush,
   type RewardState,
 } from '../account.state.js';
 import { Draft } from '../draft.js';
@@ -16,24 +16,20 @@ import { isTakenBack, takeBack } from '../referral/refunds.js';
 import { isBeingPushed } from '../rewards/reward-state.js';
 import { settle } from '../rewards/rewards.js';
 
-/**
- * Pays a reward by the payment provider: the calls are recorded, then made, then their outcome is
- * recorded. Sent by the worker that makes the calls.
- */
+/** Sent by the worker that makes the calls, before them; their outcome follows. */
 export interface StartRewardPush {
   readonly type: 'StartRewardPush';
   readonly rewardId: string;
-  /** The number of the start that this one replaces; 0: it is the first. */
+  /** The number of the start that this one replaces; 0: none. */
   readonly replaces: number;
-  /** The customer's subscriptions that are not over; null: they are not known yet. */
+  /** The customer's subscriptions that have not ended; null: not known yet. */
   readonly subscriptions: readonly ProviderSubscription[] | null;
   /** Subscriptions that have the discount. */
   readonly done: readonly string[];
-  /** The provider's id of a discount of theirs, or of what paid all of it. */
+  /** The provider's id of one of these discounts, or of the complete payment. */
   readonly reference?: string | undefined;
-  /** The provider has paid all of it, by a call that the log has lost. */
+  /** The provider has paid all by a call that the log has lost. */
   readonly isPaid?: true;
-  /** The customer's first paid invoice; null: none. */
   readonly firstPaid: PaidInvoice | null;
   readonly now: number;
 }
@@ -42,11 +38,11 @@ export interface StartRewardPush {
 export interface ProviderSubscription {
   readonly id: string;
   readonly discounts: readonly string[];
-  /** Where it may name another reward; undefined: it has no room. */
+  /** Where it can name another reward; undefined: no room. */
   readonly slot?: number;
 }
 
-/** No events: there is nothing to pay, or a subscription is waited for. */
+/** No events: nothing is to be paid, or a subscription must exist first. */
 export function startRewardPush(
   state: AccountState,
   command: StartRewardPush,
@@ -55,9 +51,9 @@ export function startRewardPush(
   const known = state.status === 'open' ? state.rewards.get(rewardId) : undefined;
   if (state.status === 'absent' || !known) return { events: [] };
   if ((known.pushed?.push ?? 0) !== replaces) return { events: [] };
-  if (isTakenBack(state, known) && !hasDone(command)) return giveUp(state, known, now);
-  if (isOfForgotten(state, known)) return endOfForgotten(state, known, command);
-  if (!mayBePushed(state, known)) return { events: [] };
+  if (isTakenBack(state, known) && !hasEffect(command)) return giveUp(state, known, now);
+  if (isOfForgotten(state, known)) return finishForForgottenOwner(state, known, command);
+  if (!isPushable(state, known)) return { events: [] };
   const draft = new Draft(state);
   const reward = settle(draft, rewardId, now) ?? known;
   if (reward.phase !== 'AVAILABLE' || reward.dateCancelled !== null) return draft.decision();
@@ -81,9 +77,10 @@ export function startRewardPush(
   return draft.decision();
 }
 
-const hasDone = ({ done, isPaid }: StartRewardPush): boolean => done.length > 0 || isPaid === true;
+const hasEffect = ({ done, isPaid }: StartRewardPush): boolean =>
+  done.length > 0 || isPaid === true;
 
-/** Instead of another start: the one before has no effect, and its referral was refunded. */
+/** Instead of another start: the previous one had no effect, and its referral was refunded. */
 function giveUp(state: OpenAccount, reward: RewardState, now: number): Decision<AccountEvent> {
   const draft = new Draft(state);
   if (isBeingPushed(reward))
@@ -99,22 +96,21 @@ function giveUp(state: OpenAccount, reward: RewardState, now: number): Decision<
   return draft.decision();
 }
 
-/** Whether its call is to be made no more once it is known that it had no effect. */
+/** True when its calls must not be repeated once they are known to have had no effect. */
 export const isGivenUp = (state: OpenAccount, reward: RewardState): boolean =>
   isTakenBack(state, reward) || isOfForgotten(state, reward);
 
 const isOfForgotten = ({ remains }: OpenAccount, { person }: RewardState): boolean =>
   remains.forgotten.has(person);
 
-/** Whether its owner and customer are there, and the provider does not have it. */
-function mayBePushed(state: OpenAccount, reward: RewardState): boolean {
+function isPushable(state: OpenAccount, reward: RewardState): boolean {
   const { payTo, pushed } = reward;
   const isOpen = payTo === 'provider' && pushed?.status !== 'PUSHED';
   return isOpen && state.paymentProviderId !== null && !isOfForgotten(state, reward);
 }
 
-/** Instead of another start: the owner was forgotten since, and what has its discount keeps it. */
-function endOfForgotten(
+/** Ends the push of a forgotten owner; subscriptions keep the discount. */
+function finishForForgottenOwner(
   { account }: OpenAccount,
   reward: RewardState,
   { done, reference, replaces, now }: StartRewardPush,
@@ -129,10 +125,7 @@ function endOfForgotten(
   return { events: [{ type: 'RewardPushRefused', ...ref, reason, done: personal(account, []) }] };
 }
 
-/**
- * Empty: nothing is left to pay. Undefined: a subscription is needed. A discount waits for the look
- * at subscriptions also where it becomes credit: one of them may have it.
- */
+/** Empty: all is paid. Undefined: subscriptions are needed; one may have the discount. */
 function callsFor(
   state: OpenAccount,
   reward: RewardState,
@@ -149,7 +142,7 @@ function callsFor(
   if (subscriptions === null) return undefined;
   // It never becomes two payments.
   if (firstPaid !== null && reward.source === 'REFERRED' && done.length === 0)
-    return balanceCredit(partOf(firstPaid.amountPaid, value), firstPaid.currency);
+    return balanceCredit(discountedAmount(firstPaid.amountPaid, value), firstPaid.currency);
   const open = subscriptions.filter(({ id }) => !done.includes(id));
   if (open.length === 0) return done.length > 0 ? [] : undefined;
   const { discountPercent: percent, monthsDiscountIsValid: months } = value;
@@ -166,8 +159,8 @@ function callsFor(
 
 type Discount = Extract<RewardValue, { type: 'PCT_DISCOUNT' }>;
 
-/** Rounded down, without a fraction on the way: products of two integers may exceed 2^53. */
-const partOf = (amount: number, { discountPercent }: Discount): number =>
+/** Rounded down with integers: the product may exceed 2^53. */
+const discountedAmount = (amount: number, { discountPercent }: Discount): number =>
   Number((BigInt(amount) * BigInt(discountPercent)) / 100n);
 
 const keyOf =
@@ -180,27 +173,27 @@ const keyOf =
       ...(push === 1 ? [] : [String(push)]),
     ].join(':');
 
-/** What came of the calls. Sent at least once; what another start replaced changes nothing. */
+/** The outcome of the calls. Sent at least once; that of a replaced start changes nothing. */
 export interface RecordRewardPush {
   readonly type: 'RecordRewardPush';
   readonly rewardId: string;
-  /** Of the start that made the calls; 0: a call before any start was refused. */
+  /** Number of the start that made the calls; 0: refused before any start. */
   readonly push: number;
   readonly outcome: PushOutcome;
   readonly now: number;
 }
 
 export type PushOutcome =
-  /** `reference`: the provider's id of what it made. */
+  /** `reference`: the provider's id of the payment or discount. */
   | { readonly kind: 'pushed'; readonly reference: string }
   | {
       readonly kind: 'refused';
       readonly reason: string;
       /** Subscriptions that have the discount. */
       readonly done: readonly string[];
-      /** The provider's id of a discount of theirs. */
+      /** The provider's id of one of these discounts. */
       readonly reference?: string | undefined;
-      /** A call before may have taken effect: nobody else has the credit until that is known. */
+      /** An earlier call may have taken effect: the credit stays blocked until that is known. */
       readonly mayBePaid?: true;
     };
 
@@ -216,9 +209,9 @@ export function recordRewardPush(
   if (state.status === 'absent' || !reward || reward.payTo === undefined) return { events: [] };
   const { pushed } = reward;
   const isCurrent = (pushed?.push ?? 0) === push && pushed?.status !== 'PUSHED';
-  if (!isCurrent || isKnown(reward, command)) return { events: [] };
+  if (!isCurrent || isRecorded(reward, command)) return { events: [] };
   const draft = new Draft(state);
-  // Another process was refused before: a refund took it back, and the provider has it.
+  // Another process recorded a refusal and a refund, and the provider has paid.
   if (reward.dateCancelled !== null)
     draft.emit({
       type: 'RewardRestored',
@@ -229,25 +222,28 @@ export function recordRewardPush(
   const amount = Math.min(amountLeft(reward), pushed?.amount ?? 0);
   const redeemed = { reward: rewardRef(reward), amount, at: dateOf(reward, now) };
   draft.emit(...outcomeEvents(command, state.account, redeemed));
-  // Its expiry waited for the outcome, and so did a refund.
+  // Its expiry and its refund waited for the outcome.
   if (command.outcome.kind === 'refused') takeBack(draft, rewardId, now);
   return draft.decision();
 }
 
-function isKnown({ pushed, dateCancelled }: RewardState, { outcome }: RecordRewardPush): boolean {
+function isRecorded(
+  { pushed, dateCancelled }: RewardState,
+  { outcome }: RecordRewardPush,
+): boolean {
   if (outcome.kind !== 'refused') return false;
   const isSame =
     pushed?.reason === outcome.reason && pushed.mayBePaid === (outcome.mayBePaid === true);
   return dateCancelled !== null || (pushed?.status === 'PARKED' && isSame);
 }
 
-/** Of the redemption: a reward is not redeemed after it expired. */
+/** Of the redemption: never after the reward's expiry. */
 function dateOf({ dateExpires, pushed }: RewardState, now: number): number {
   const isOver = dateExpires !== null && dateExpires <= now;
   return isOver && pushed !== undefined ? pushed.at : now;
 }
 
-interface Redeemed extends Pick<PushOfTheDeleted, 'reward' | 'amount'> {
+interface Redeemed extends Pick<OrphanedPush, 'reward' | 'amount'> {
   readonly at: number;
 }
 
@@ -277,27 +273,26 @@ function outcomeEvents(
   return amount > 0 ? [pushed, redeemed] : [pushed];
 }
 
-/** The key of its ids is destroyed: they are left out. */
+/** Omits the ids when their key is destroyed. */
 function outcomeAfterDeletion(
-  { reward, subject, amount, at }: PushOfTheDeleted,
+  { reward, subject, amount, at }: OrphanedPush,
   command: RecordRewardPush,
 ): readonly AccountEvent[] {
   const nothing = <T>(): Personal<T> => ({ subject, value: null });
   return outcomeEvents(command, subject, { reward, amount, at }, nothing);
 }
 
-/** The provider pays a reward once, so the id of the redemption is derived from the reward's. */
+/** One payment per reward, so its id derives from the reward's. */
 const providerRedemptionId = (rewardId: string): string => `${rewardId}-provider`;
 
-/** What is to be done for an account. */
 export interface DuePushes {
-  /** Those under way first, then the oldest. */
+  /** Payments in progress first, then the oldest. */
   readonly rewards: readonly RewardState[];
-  /** When the next one is due by its date; null: none is. */
+  /** When the next reward becomes due; null: none. */
   readonly nextAt: number | null;
 }
 
-/** @param retriesParked whether refused ones are tried again. */
+/** @param retriesParked whether refused rewards are retried. */
 export function duePushes(
   state: AccountState,
   { now, retriesParked }: { readonly now: number; readonly retriesParked: boolean },
@@ -307,7 +302,7 @@ export function duePushes(
   const coming = open.filter((reward) => isOpenAt(state, reward, now));
   const isStill = ({ pushed }: RewardState): boolean =>
     !retriesParked && pushed?.status === 'PARKED';
-  // A subscription names the newest discount alone, and a call again replaces those behind it.
+  // A subscription names only its newest discount, and a repeated call replaces later ones.
   const isDiscountUnsure = coming.some(
     (reward) => isDiscount(reward) && isStill(reward) && isBeingPushed(reward),
   );
@@ -330,7 +325,7 @@ function isOpenAt(state: OpenAccount, reward: RewardState, now: number): boolean
   if (isBeingPushed(reward)) return true;
   const { dateExpires, dateCancelled } = reward;
   const isOver = dateCancelled !== null || (dateExpires !== null && dateExpires <= now);
-  return !isOver && mayBePushed(state, reward);
+  return !isOver && isPushable(state, reward);
 }
 
 const isDiscount = ({ value }: RewardState): boolean => value.type === 'PCT_DISCOUNT';
@@ -346,7 +341,7 @@ export interface ShownPush {
   readonly reason: string | null;
 }
 
-/** Of an account, oldest first; cancelled and expired ones that were never paid are left out. */
+/** Oldest first, without cancelled and expired rewards that were never paid. */
 export function shownPushes(state: OpenAccount): readonly ShownPush[] {
   return [...state.rewards.values()]
     .filter(({ payTo, person }) => payTo !== undefined && !state.remains.forgotten.has(person))
@@ -363,6 +358,6 @@ export function shownPushes(state: OpenAccount): readonly ShownPush[] {
     }));
 }
 
-/** `WAITING`: also while a call is under way. */
+/** `WAITING` includes calls in progress. */
 export const pushStateOf = (pushed: RewardState['pushed']): ShownPush['state'] =>
   pushed === undefined || pushed.status === 'STARTED' ? 'WAITING' : pushed.status;

@@ -1,14 +1,11 @@
 import type { RateLimit } from '../../program.js';
 import type { Decision } from '../../decision.js';
-import type { Ask } from '../../fact.js';
+import type { Command } from '../../fact.js';
 import type { AccountRef } from '../../scope.js';
 import type { AccountEvent, AnnouncedReferral, PersonId } from '../account.events.js';
 import type { AccountState, Announced } from '../account.state.js';
 
-/**
- * The data of the referrer's rate limit, in the referrer's own account: every referral is announced
- * there just before it starts, so of several concurrent ones each sees the earlier ones.
- */
+/** Announced just before a referral starts, so that concurrent ones see the earlier ones. */
 export interface AnnounceReferral {
   readonly type: 'AnnounceReferral';
   readonly referralId: string;
@@ -26,7 +23,7 @@ export function announceReferral(
 }
 
 /** The announced referral did not start. */
-export type WithdrawReferral = Ask<'WithdrawReferral', { referralId: string }>;
+export type WithdrawReferral = Command<'WithdrawReferral', { referralId: string }>;
 
 export function withdrawReferral(
   state: AccountState,
@@ -37,10 +34,10 @@ export function withdrawReferral(
 }
 
 const MINUTE_MS = 60_000;
-/** A command that announced a referral longer ago has recorded it, or will not. */
+/** By then a command has recorded its announced referral, or never will. */
 const UNDER_WAY_MS = 2 * MINUTE_MS;
 
-/** The announced referrals that may be recorded in the referred account only now. */
+/** Announced referrals that may not be recorded in the referred account yet. */
 export function newlyAnnounced(announced: Announced, now: number): readonly AnnouncedReferral[] {
   const found: AnnouncedReferral[] = [];
   for (let index = announced.size - 1; index >= 0; index--) {
@@ -52,10 +49,7 @@ export function newlyAnnounced(announced: Announced, now: number): readonly Anno
   return found;
 }
 
-/**
- * The referrals that, with this one, exceed the rate limit; none: not exceeded. Later announcements
- * do not count: each referral is checked against the earlier ones.
- */
+/** Referrals that exceed the limit with this one; each is checked against earlier ones only. */
 export function tooManyWith(
   announced: Announced,
   referralId: string,
@@ -65,7 +59,7 @@ export function tooManyWith(
   const self = own === -1 ? undefined : announced.get(own);
   if (!self) return [];
   const others = new Map<AccountRef, AnnouncedReferral>();
-  // Newest first, up to the start of the period: a referrer may have announced a hundred thousand.
+  // Newest first, up to the start of the period: there may be a hundred thousand.
   for (let index = own - 1; index >= 0; index--) {
     const earlier = announced.get(index);
     if (!earlier) continue;

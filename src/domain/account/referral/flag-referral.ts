@@ -1,15 +1,15 @@
 import type { Decision } from '../../decision.js';
-import type { Ask } from '../../fact.js';
+import type { Command } from '../../fact.js';
 import type { AccountEvent } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
 import { holdOn, referralOf } from './former-referrals.js';
 import { signal } from './fraud-signals.js';
 
 /**
- * Later referrals of the same referrer exceed the rate limit together with this one. Sent by a
- * policy, at least once, and perhaps before the referral starts: it then starts with the signal.
+ * Later referrals of the referrer exceed the rate limit together with this one. Sent by a policy,
+ * at least once, perhaps before the referral starts: it then starts with the signal.
  */
-export type FlagReferral = Ask<'FlagReferral', { referralId: string }>;
+export type FlagReferral = Command<'FlagReferral', { referralId: string }>;
 
 export function flagReferral(
   state: AccountState,

@@ -7,11 +7,7 @@ import type {
 } from '../account-shapes.js';
 import type { AccountEvent, Party } from '../account.events.js';
 
-/**
- * Referrals from before an account was deleted: they are kept, and moderated like the current one.
- */
-
-/** The part of the referral that outlasts the account. */
+/** Keeps the part of a referral that outlasts a deletion of the account. */
 export function withFormer(
   former: FormerReferrals,
   { referral, holds }: OpenAccount,
@@ -32,19 +28,19 @@ const nameless = ({ account, person, ids }: Party): Party => ({
   ids: { subject: ids.subject, value: null },
 });
 
-/** The current or a former referral of this account, by id. */
+/** The current or a former referral, by id. */
 export function referralOf(state: AccountState, referralId: string): ReferralState | undefined {
   if (state.status === 'open' && state.referral?.referralId === referralId) return state.referral;
   return state.remains.formerReferrals.get(referralId);
 }
 
-/** The moderation that holds this referral here; undefined: none. */
+/** The moderation that holds this referral here. */
 export function holdOn(state: AccountState, referralId: string): string | undefined {
   const hold = state.status === 'open' ? state.holds.get(referralId) : undefined;
   return hold ?? state.remains.formerReferrals.get(referralId)?.heldBy ?? undefined;
 }
 
-/** Applies an event to former referrals, whether or not the account exists. */
+/** Applies an event to former referrals, also without an account. */
 export function evolveFormer(former: FormerReferrals, event: AccountEvent): FormerReferrals {
   if (event.type === 'ModerationPrepared')
     return event.referralIds.reduce(

@@ -2,23 +2,15 @@ import { foldedText } from '../../folded-text.js';
 import type { FraudCriterion, FraudHandling, SideStatus } from '../../program.js';
 import type { FraudSignal, Profile } from '../account.events.js';
 
-/**
- * Similarities between the two sides of a referral, found at its start. The program chooses the
- * consequence.
- */
-
 /** The compared part of a profile. */
-export type Likeness = Pick<
+export type ComparedProfile = Pick<
   Profile,
   'firstName' | 'lastName' | 'email' | 'firstSeenIP' | 'lastSeenIP'
 >;
 
 const SCORE = 50;
 
-/**
- * A message states only the similarity: everyone who may see the referral sees it, and it outlasts
- * the people.
- */
+/** Only the similarity: the message outlasts the people, and all viewers see it. */
 const MESSAGES: Readonly<Record<FraudCriterion, string>> = {
   name: 'Both sides have the same name',
   email: 'The e-mail addresses of both sides are alike',
@@ -32,16 +24,16 @@ export const signal = (criterion: FraudCriterion): FraudSignals => ({
   [criterion]: { message: MESSAGES[criterion], score: SCORE },
 });
 
-export function likenesses(a: Likeness, b: Likeness): FraudSignals {
+export function findSimilarities(a: ComparedProfile, b: ComparedProfile): FraudSignals {
   return {
     ...(haveSameName(a, b) ? signal('name') : {}),
     ...(haveLikeEmail(a.email, b.email) ? signal('email') : {}),
-    ...(wereSeenAtOneAddress(a, b) ? signal('ip') : {}),
+    ...(haveSameIpAddress(a, b) ? signal('ip') : {}),
   };
 }
 
-/** The status of a side after the handling of its signals. It never improves. */
-export function downgraded(
+/** The status of a side after its signals; never better than before. */
+export function downgradeStatus(
   byDefault: SideStatus,
   signals: object,
   handling: Readonly<Record<FraudCriterion, FraudHandling>>,
@@ -55,8 +47,8 @@ export function downgraded(
 
 const word = (text: string | null): string => foldedText((text ?? '').trim());
 
-/** First and last name, swapped too. Half a name does not match. */
-function haveSameName(a: Likeness, b: Likeness): boolean {
+/** Also swapped. Half a name does not match. */
+function haveSameName(a: ComparedProfile, b: ComparedProfile): boolean {
   const [first, last] = [word(a.firstName), word(a.lastName)];
   const [otherFirst, otherLast] = [word(b.firstName), word(b.lastName)];
   if (first === '' || last === '') return false;
@@ -65,10 +57,7 @@ function haveSameName(a: Likeness, b: Likeness): boolean {
   );
 }
 
-/**
- * Equal local parts at different domains, or equal addresses after removing dots and the part from
- * a plus sign on.
- */
+/** Equal local parts, or addresses that are equal without dots and plus suffix. */
 function haveLikeEmail(a: string | null, b: string | null): boolean {
   const [one, other] = [partsOf(a), partsOf(b)];
   if (!one || !other) return false;
@@ -86,7 +75,7 @@ function partsOf(
 
 const plain = (local: string): string => local.replace(/\+.*$/, '').replaceAll('.', '');
 
-function wereSeenAtOneAddress(a: Likeness, b: Likeness): boolean {
+function haveSameIpAddress(a: ComparedProfile, b: ComparedProfile): boolean {
   const seen = [a.firstSeenIP, a.lastSeenIP].filter((address) => address !== null);
   return [b.firstSeenIP, b.lastSeenIP].some(
     (address) => address !== null && seen.includes(address),

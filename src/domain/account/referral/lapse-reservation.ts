@@ -1,24 +1,23 @@
 import type { Decision } from '../../decision.js';
-import type { Ask } from '../../fact.js';
+import type { Command } from '../../fact.js';
 import type { ReservationKind } from '../../reservation/reservation-kind.js';
 import type { AccountEvent, PersonId } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
 
 /**
- * Lets an old reservation of this account lapse that is not recorded here, so that it can be taken
- * over. The event has no visible effect, but it takes the revision that a command with an old claim
- * would append to: that command is decided again, finds its claim older than the lapse, and must
- * reserve again. So a reservation is never taken over from a command that then records it.
+ * Lapses an old reservation that this account never recorded, so that another holder can take it
+ * over. The event has no visible effect but takes the revision of a concurrent append: that command
+ * is decided again, finds its claim older than the lapse, and must reserve again. So a reservation
+ * is never taken from a command that then records it.
  */
-export type LapseReservation = Ask<'LapseReservation', { what: Reserved }>;
+export type LapseReservation = Command<'LapseReservation', { what: ReservedValue }>;
 
-/** A reserved thing of an account. */
-export type Reserved =
+export type ReservedValue =
   | {
       readonly kind: ReservationKind;
       /** The code or id, as sent. */
       readonly key: string;
-      /** Null when it belongs to the account as a whole. */
+      /** Null: it belongs to the account as a whole. */
       readonly person: PersonId | null;
     }
   | { readonly kind: 'tank-code'; readonly code: string; readonly rewardId: string }
@@ -42,11 +41,11 @@ export function lapseReservation(
   };
 }
 
-export function hasRecorded(state: AccountState, what: Reserved): boolean {
+export function hasRecorded(state: AccountState, what: ReservedValue): boolean {
   if (what.kind === 'tank-code') return tankCodeOf(state, what.rewardId) === what.code;
   if (what.kind === 'imported-row') return state.remains.imported.has(what.ref);
   const { kind, key, person } = what;
-  // A forgotten person keeps the code for good: it is never assigned again.
+  // A forgotten person's code is never assigned again.
   if (person !== null && state.remains.forgotten.has(person)) return true;
   if (state.status === 'absent') return false;
   switch (kind) {
@@ -59,7 +58,7 @@ export function hasRecorded(state: AccountState, what: Reserved): boolean {
   }
 }
 
-/** The code of a reward, also of one of the deleted account. */
+/** The code of a reward, deleted accounts included. */
 function tankCodeOf(state: AccountState, rewardId: string): string | undefined {
   const value = state.status === 'open' ? state.rewards.get(rewardId)?.value : undefined;
   return value?.type === 'FUELTANK' ? value.fuelTankCode : state.remains.tankCodes.get(rewardId);

@@ -8,27 +8,19 @@ import type { AccountEvent, AnnouncedReferral, Party, PersonId } from '../accoun
 import type { AccountState, OpenAccount, ReferralState, UserState } from '../account.state.js';
 import { newlyAnnounced, tooManyWith } from './announcements.js';
 import { Draft } from '../draft.js';
-import { downgraded, likenesses, signal, type FraudSignals } from './fraud-signals.js';
+import { downgradeStatus, findSimilarities, signal, type FraudSignals } from './fraud-signals.js';
 import type { CodeOwner, Referrer } from './referral-parties.js';
-import { grantUnderTerms, partyIds } from '../rewards/rewards.js';
-import { noteSeen, type Seen } from '../users/seen.js';
+import { grantDueReward, partyIds } from '../rewards/rewards.js';
+import { recordCallOrigin, type CallOrigin } from '../users/call-origin.js';
 import { ownMember } from '../../own-member.js';
 
-/**
- * Starts, converts and ends a referral of this account, which is the referred party. At most one
- * per account.
- */
-
-/** The facts of other streams for a decision about a referral, looked up just before it. */
+/** Facts of other streams, fetched just before the decision about a referral. */
 export interface ReferralContext {
   readonly now: number;
   readonly account: AccountRef;
-  /** The owner of the first code that has one; null: no code, or no owner. */
+  /** Owner of the first code that has one. */
   readonly codeOwner: CodeOwner | null;
-  /**
-   * The newest state of the referrer: the code's owner, or the one of the existing attribution.
-   * Null: no such person.
-   */
+  /** The code's owner, or the referrer of the existing attribution. Null: no such person. */
   readonly referrer: Referrer | null;
   /** The program of the code, under its current terms. */
   readonly program: Program | null;
@@ -38,11 +30,8 @@ export interface ReferralContext {
   readonly provided: Provided;
 }
 
-/**
- * A code inside of another request: takes effect if possible; otherwise nothing is recorded and the
- * request continues.
- */
-export function attributeInPassing(draft: Draft, context: ReferralContext): void {
+/** Applies a code of another request if possible; otherwise the request continues without it. */
+export function attributeIfPossible(draft: Draft, context: ReferralContext): void {
   const { codeOwner, referrer } = context;
   if (!codeOwner || !referrer || reasonAgainstAttribution(draft.state, codeOwner, context)) return;
   draft.emit(attributed(codeOwner, context.now));
@@ -58,10 +47,7 @@ function attributed({ code, party, programId }: CodeOwner, at: number): AccountE
   };
 }
 
-/**
- * Starts the referral of an attributed account, with `preferred` if present, otherwise with its
- * first referable user; converts it when the account has paid.
- */
+/** With `preferred` or the first referable user; converts it when the account has paid. */
 export function startAndConvert(
   draft: Draft,
   context: ReferralContext,
@@ -89,7 +75,7 @@ function start(draft: Draft, context: ReferralContext, preferred?: PersonId): vo
   const others = tooManyWith(announced.announced, context.referralId, program.rateLimit);
   const found = signalsOf(state, person, referrer, others);
   const status = (byDefault: SideStatus): SideStatus =>
-    referrer.blocked ? 'DENIED' : downgraded(byDefault, found, program.fraud);
+    referrer.blocked ? 'DENIED' : downgradeStatus(byDefault, found, program.fraud);
   draft.emit({
     type: 'ReferralStarted',
     at: now,
@@ -121,24 +107,18 @@ function signalsOf(
 ): FraudSignals {
   const profile = state.users.get(person)?.profile;
   return {
-    ...(profile ? likenesses(profile, referrer.likeness) : {}),
+    ...(profile ? findSimilarities(profile, referrer.likeness) : {}),
     ...(tooMany.length > 0 ? signal('rate') : {}),
   };
 }
 
-/**
- * The first PAID of an account converts its referral, unless its program converts on an event; for
- * a later user, the identification converts.
- */
+/** Unless the program converts on an event. A later user's identification converts then. */
 function convertWhenPaid(draft: Draft, context: ReferralContext): void {
   if (draft.state.hasPaid && context.program?.conversion.on === 'PAID')
     convert(draft, context.program, context);
 }
 
-/**
- * Converts the referral under the program's current terms. Once; a referral whose first invoice was
- * refunded earns nothing by it.
- */
+/** Converts once, under the current terms. Earns nothing after a refund. */
 export function convert(draft: Draft, program: Program, context: ReferralContext): void {
   const { referral } = draft.state;
   if (!referral || referral.datePaid !== null) return;
@@ -153,17 +133,16 @@ export function convert(draft: Draft, program: Program, context: ReferralContext
     programVersion: program.version,
     referrer: referral.referrer,
     referredStatus: referral.referredStatus,
-    // Blocked between start and conversion: the referrer's side is denied; rewards earned at the
-    // start stay.
+    // Denied when the referrer was blocked since the start; rewards of the start stay.
     referrerStatus: context.referrer?.blocked ? 'DENIED' : referral.referrerStatus,
-    // A side earns once: a program that has changed the moment of earning does not pay twice.
+    // A side earns once, also when the program changed the moment of earning.
     referredReward: earnsNot('referred') ? null : earnedBy(program.referredReward, 'CONVERTED'),
     referrerReward: earnsNot('referrer') ? null : earnedBy(program.referrerReward, 'CONVERTED'),
   });
   if (!earnsNot('referred')) grantReferred(draft, program, 'CONVERTED', context);
 }
 
-/** Whether the side came with its reward, by an import: it earns once. */
+/** An import brought this side's reward, so it earns no other. */
 const hasNamedReward = ({ named }: ReferralState, side: 'referred' | 'referrer'): boolean =>
   named !== undefined && named[side] !== null;
 
@@ -182,7 +161,7 @@ function grantReferred(
   const terms = earnedBy(program.referredReward, moment);
   if (!referral || !terms || referral.referredStatus !== 'APPROVED') return;
   const rewardId = moment === 'STARTED' ? context.rewardIds.started : context.rewardIds.converted;
-  grantUnderTerms(draft, terms, { rewardId, ...referredReward(referral, program) }, context.now);
+  grantDueReward(draft, terms, { rewardId, ...referredReward(referral, program) }, context.now);
 }
 
 export const referredReward = (
@@ -197,10 +176,8 @@ export const referredReward = (
   rule: REFERRED_RULE,
 });
 
-/**
- * CANCELLED ends the running referral, once. Rewards stay, and a later first PAID still converts.
- */
-export function end(draft: Draft, now: number): void {
+/** CANCELLED ends the running referral. Rewards stay, and a later first PAID still converts. */
+export function endReferral(draft: Draft, now: number): void {
   const { referral } = draft.state;
   if (referral && referral.dateEnded === null)
     draft.emit({ type: 'ReferralEnded', at: now, referralId: referral.referralId });
@@ -209,14 +186,12 @@ export function end(draft: Draft, now: number): void {
 export const isReferable = (user: UserState | undefined): boolean =>
   user?.profile?.referable === true;
 
-/**
- * Applies a code by name: unlike a code inside of another request, it is refused with the reason.
- */
+/** Applies a code that is the subject of the request: refused with a reason. */
 export interface ApplyCode {
   readonly type: 'ApplyCode';
   readonly userId: string;
   /** The user's address, when the user called. */
-  readonly seen?: Seen | undefined;
+  readonly seen?: CallOrigin | undefined;
   readonly context: ReferralContext;
 }
 
@@ -231,16 +206,13 @@ export function applyCode(
   const against = reasonAgainst(state, codeOwner, context, person);
   if (against) return refused(against);
   const draft = new Draft(state, context.provided);
-  noteSeen(draft, person, seen, now);
-  attributeByName(draft, codeOwner, context, person);
+  recordCallOrigin(draft, person, seen, now);
+  attributeByCode(draft, codeOwner, context, person);
   return draft.decision();
 }
 
-/**
- * Attributes the account to the owner of the code, after every reason against it was checked.
- * @param person the referred user; undefined: the first referable one, now or later.
- */
-export function attributeByName(
+/** @param person the referred user; undefined: the first referable one, now or later. */
+export function attributeByCode(
   draft: Draft,
   codeOwner: CodeOwner,
   context: ReferralContext,
@@ -256,13 +228,16 @@ type ReasonAgainst = Extract<
 >;
 
 /** The account that a code is to refer. */
-export type Attributing = Pick<ReferralContext, 'now' | 'account' | 'referralId' | 'provided'>;
+export type AttributionTarget = Pick<
+  ReferralContext,
+  'now' | 'account' | 'referralId' | 'provided'
+>;
 
-/** Why this owner cannot refer the account; undefined: the account can be attributed. */
+/** Why this owner cannot refer the account. */
 export function reasonAgainstAccount(
   state: OpenAccount,
   owner: CodeOwner,
-  attributing: Attributing,
+  attributing: AttributionTarget,
 ): ReasonAgainst | undefined {
   const { users } = state;
   const against = reasonAgainstAttribution(state, owner, attributing);
@@ -274,7 +249,7 @@ export function reasonAgainstAccount(
 function reasonAgainst(
   state: OpenAccount,
   owner: CodeOwner,
-  attributing: Attributing,
+  attributing: AttributionTarget,
   person: PersonId,
 ): ReasonAgainst | undefined {
   const against = reasonAgainstAttribution(state, owner, attributing);
@@ -284,7 +259,7 @@ function reasonAgainst(
 function reasonAgainstAttribution(
   state: OpenAccount,
   owner: CodeOwner,
-  attributing: Attributing,
+  attributing: AttributionTarget,
 ): ReasonAgainst | undefined {
   if (owner.party.account === attributing.account || isMutual(state, owner, attributing))
     return 'SELF_REFERRAL';
@@ -292,10 +267,7 @@ function reasonAgainstAttribution(
   return state.everPaid ? 'NOT_ATTRIBUTABLE' : undefined;
 }
 
-/**
- * Whether this account refers the owner's. Both may begin at the same moment: each announces its
- * referral in the account of the other before it is decided, so of two at least one sees the other.
- */
+/** Each side is announced in the other account, so of two at least one sees the other. */
 export function isMutual(
   state: OpenAccount,
   {
@@ -303,12 +275,12 @@ export function isMutual(
     referredBy,
     formerReferrals,
   }: Pick<CodeOwner, 'party' | 'referredBy' | 'formerReferrals'>,
-  { now, account, referralId, provided }: Attributing,
+  { now, account, referralId, provided }: AttributionTarget,
 ): boolean {
   const announced = ownMember(provided.announced, referralId);
   if (isPartyOf(state, account, referredBy)) return true;
   if (isPartyOf(state, account, announced?.referredBy ?? null)) return true;
-  // Of two that have announced, the other one refuses: else neither would be referred.
+  // The other one refuses; otherwise neither would be referred.
   const isFirst = announced !== undefined && account > party.account;
   return (
     !isFirst &&
@@ -319,7 +291,7 @@ export function isMutual(
   );
 }
 
-/** An account that was deleted and made again is another account: its people are others. */
+/** An account made again after a deletion is another account. */
 const isPartyOf = (
   { users, forgottenPersons }: OpenAccount,
   account: AccountRef,

@@ -3,12 +3,7 @@ import type { Draft } from '../draft.js';
 import { isBeingPushed } from '../rewards/reward-state.js';
 import { cancel, settle } from '../rewards/rewards.js';
 
-/** What both sides of a referral lose when its first invoice is refunded in full. */
-
-/**
- * Whether the refund takes the reward back, at once or with the outcome of a call: it is not
- * redeemed in any part. A discount has no redemption: it is used once a subscription has it.
- */
+/** No part is redeemed. A discount counts as used once a subscription has it. */
 export function isTakenBack({ refunded }: OpenAccount, reward: RewardState): boolean {
   const { referralId, dateCancelled, redeemed, pushed } = reward;
   if (referralId === null || !refunded.has(referralId) || dateCancelled !== null) return false;
@@ -16,9 +11,8 @@ export function isTakenBack({ refunded }: OpenAccount, reward: RewardState): boo
 }
 
 /**
- * Records the due changes of a reward, and cancels it when its referral was refunded. One whose
- * call may have taken effect waits for the outcome. Also those that nobody else may cancel: the
- * program's owner chose the days.
+ * Records due changes of a reward and cancels it when its referral was refunded. Includes rewards
+ * that are not cancellable by request. A reward with an unconfirmed call waits for its outcome.
  */
 export function takeBack(draft: Draft, rewardId: string, now: number): void {
   const reward = settle(draft, rewardId, now);

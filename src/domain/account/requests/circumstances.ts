@@ -3,23 +3,19 @@ import type { AccountRef } from '../../scope.js';
 import type { OpenTenant } from '../../tenant/tenant.decider.js';
 import type { ValueRef } from '../users/refundable.js';
 
-/**
- * The circumstances of a decision. The same for every try but for the time, the tenant and the
- * fetched needs.
- */
+/** Inputs of a decision. Retries change only the time, the tenant and the needs. */
 export interface Circumstances {
-  /** Epoch milliseconds. */
   readonly now: number;
   readonly account: AccountRef;
   /** With its current programs. */
   readonly tenant: OpenTenant;
   readonly provided: Provided;
-  /** The same when the command is repeated. */
+  /** Constant when the command is repeated. */
   readonly commandId: string;
   readonly ids: Ids;
 }
 
-/** Ids and keyed hashes: the same for the same arguments. */
+/** Ids and keyed hashes; equal arguments give equal results. */
 export interface Ids {
   /** A UUID. */
   readonly uuid: (cause: string, step: string | number) => string;
@@ -29,10 +25,10 @@ export interface Ids {
   readonly rewardOfEvent: (userEventId: string, programId: string, rule: string) => string;
   /** Replaces a user id where the plain one must not stay. */
   readonly userRef: (userId: string) => string;
-  /** Replaces the idempotency key of a batch of a user's events. */
+  /** Replaces the idempotency key of a batch. */
   readonly batchRef: (userId: string, idempotencyKey: string) => string;
-  /** Replaces the id that a client gave a user's event. */
+  /** Replaces the client's id of a user's event. */
   readonly eventRef: (userId: string, eventId: string) => string;
-  /** Replaces a value of a person's event: the same for an equal JSON value. */
+  /** Replaces a value of a person's event. */
   readonly valueRef: ValueRef;
 }

@@ -3,7 +3,7 @@ import { REFERRAL_CODE } from '../../referral-code.js';
 
 /** Longer cookies are malformed. */
 const COOKIES_MAX = 8_192;
-/** Limit: each is looked up. */
+/** Each code costs a look-up. */
 const CODES_MAX = 100;
 const DOMAIN = 'app.referralsaasquatch.com';
 
@@ -11,15 +11,10 @@ interface CookieContext {
   /** The alias of the tenant. */
   readonly alias: string;
   readonly defaultProgramId: string;
-  /** Epoch milliseconds. */
   readonly now: number;
 }
 
-/**
- * The codes that the cookies of a visitor carry and that have not expired, that of the default
- * program first. Malformed content carries none.
- * @param cookies Base64URL of JSON.
- */
+/** Unexpired codes, the default program's first. @param cookies Base64URL of JSON. */
 export function codesInCookies(
   cookies: string | undefined,
   { alias, defaultProgramId, now }: CookieContext,

@@ -2,7 +2,7 @@ import type { Decision } from '../../decision.js';
 import { programsOf } from '../../tenant/program-document.js';
 import type { AccountEvent, EventField } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
-import type { Seen } from '../users/seen.js';
+import type { CallOrigin } from '../users/call-origin.js';
 import { receiveUserEvents, type ReceivedEvent } from '../users/user-events.js';
 import type { Circumstances } from './circumstances.js';
 import { contextOfReferral } from './referral-context.js';
@@ -10,8 +10,8 @@ import { contextOfReferral } from './referral-context.js';
 export interface ReceiveUserEventsRequest {
   readonly type: 'ReceiveUserEvents';
   readonly userId: string;
-  readonly seen?: Seen | undefined;
-  /** `id` and `dateTriggered` undefined: assigned here. */
+  readonly seen?: CallOrigin | undefined;
+  /** Undefined `id` and `dateTriggered` are assigned here. */
   readonly events: readonly {
     readonly id: string | undefined;
     readonly key: string;
@@ -21,7 +21,7 @@ export interface ReceiveUserEventsRequest {
   readonly idempotencyKey: string | undefined;
 }
 
-/** The referrer is looked up only when a program depends on one. */
+/** Fetches the referrer only when a program depends on one. */
 export function requestReceiveUserEvents(
   state: AccountState,
   request: ReceiveUserEventsRequest,
@@ -46,7 +46,7 @@ export function requestReceiveUserEvents(
     events: receivedEvents(request, given),
     context,
     programs,
-    // The client's text: only a keyed hash of it is kept.
+    // Only a keyed hash of the client's text is kept.
     batch: idempotencyKey === undefined ? null : ids.batchRef(userId, idempotencyKey),
     rewardIdOf: ids.rewardOfEvent,
     valueRef: ids.valueRef,

@@ -7,10 +7,7 @@ import type { ReferralContext } from '../referral/referral.js';
 import type { Circumstances } from './circumstances.js';
 import { ownMember } from '../../own-member.js';
 
-/**
- * The facts about this account's referral: the owner of a code in the request, or the recorded
- * referrer.
- */
+/** By the owner of a code in the request, or the recorded referrer. */
 export function referralContext(
   state: AccountState,
   codes: readonly string[],
@@ -24,7 +21,7 @@ export function referralContext(
   return contextOfParty(party, programId, given);
 }
 
-/** Of the first of these codes that has an owner. */
+/** Of the first code that has an owner. */
 export function contextOfCodes(
   codes: readonly string[],
   given: Circumstances,
@@ -36,15 +33,13 @@ export function contextOfCodes(
   return contextOf(given, { codeOwner, referrer, programId: codeOwner?.programId });
 }
 
-/**
- * Of the account's referral. @param isReferrerAsked whether the decision depends on the referrer.
- */
+/** Of the account's referral. @param needsReferrer whether the decision depends on the referrer. */
 export function contextOfReferral(
   referral: ReferralState | null,
-  isReferrerAsked: boolean,
+  needsReferrer: boolean,
   given: Circumstances,
 ): ReferralContext | InNeed {
-  if (!referral || !isReferrerAsked) return contextOf(given, { programId: referral?.programId });
+  if (!referral || !needsReferrer) return contextOf(given, { programId: referral?.programId });
   return contextOfParty(referral.referrer, referral.programId, given);
 }
 

@@ -4,12 +4,7 @@ import type { AccountState } from '../account.state.js';
 import type { Circumstances } from './circumstances.js';
 import { ownMember } from '../../own-member.js';
 
-/**
- * Names new people and accounts. Two commands that create the same user give it the same name, in
- * any process: they share reservations. A forgotten subject's name is never used again.
- */
-
-/** The account's name: its own when it exists. */
+/** Concurrent commands that create a user give it the same name and share reservations. */
 export function accountSubject(state: AccountState, given: Circumstances): SubjectId | InNeed {
   return state.status === 'open'
     ? state.account
@@ -35,9 +30,7 @@ function newSubject(
   return { needs: [{ kind: 'subject', cause, from }] };
 }
 
-/**
- * The least unused number from `from` on if the used ones have no gap; otherwise some unused one.
- */
+/** The least unused number from `from` on if there are no gaps; otherwise some unused one. */
 function firstUnused(isUsed: (n: number) => boolean, from: number): number {
   if (!isUsed(from)) return from;
   let step = 1;

@@ -8,12 +8,12 @@ import type { AccountState, OpenAccount, UserState } from '../account.state.js';
 import { reservationOfProviderId } from '../provider/apply-discount.js';
 import { isSuppressed } from '../erasure/erasure.js';
 import {
-  openAccountIfAsked,
+  findOrOpenAccount,
   upsertUser,
-  type AccountOfUser,
+  type AccountToOpen,
   type ProfileChanges,
 } from '../users/identify-user.js';
-import type { Seen } from '../users/seen.js';
+import type { CallOrigin } from '../users/call-origin.js';
 import { fieldsNotGranted, type UserFields } from '../users/user-grant.js';
 import type { Circumstances } from './circumstances.js';
 import { codesInCookies } from './cookie-codes.js';
@@ -24,18 +24,18 @@ import { ownMember } from '../../own-member.js';
 export interface UpsertUserRequest extends UserFields {
   readonly type: 'UpsertUser';
   readonly userId: string;
-  /** The account's id, to open a missing account. */
+  /** Id for opening a missing account. */
   readonly openAccount?: string;
   readonly mustBeNew?: boolean;
-  /** Base64URL of the cookies of a visitor, whose codes count after the others. */
+  /** Base64URL of a visitor's cookies, whose codes count after the others. */
   readonly cookies?: string | undefined;
   /** The fields that the caller may write; undefined: all. */
   readonly granted?: UserFields | undefined;
   /** The user's address, when the user called. */
-  readonly seen?: Seen | undefined;
+  readonly seen?: CallOrigin | undefined;
 }
 
-/** Changes nothing: whether the caller may write the fields of the request. */
+/** Changes nothing: checks whether the caller may write the fields. */
 export interface CheckUserFieldsRequest extends Omit<UpsertUserRequest, 'type'> {
   readonly type: 'CheckUserFields';
 }
@@ -48,10 +48,7 @@ export function requestCheckUserFields(
   return refusalOfFields(state, request, tenant) ?? { events: [] };
 }
 
-/**
- * Order of refusals: the caller's rights, the request itself, the account's state; all before
- * anything is reserved.
- */
+/** Refusals by rights, request and state, in this order, before any reservation. */
 export function requestUpsertUser(
   state: AccountState,
   request: UpsertUserRequest,
@@ -64,7 +61,7 @@ export function requestUpsertUser(
   if ('refused' in wanted) return wanted;
   const openAccount = accountToOpen(state, request, given);
   if (openAccount && 'needs' in openAccount) return openAccount;
-  const opened = openAccountIfAsked(state, openAccount, given.now)?.account;
+  const opened = findOrOpenAccount(state, openAccount, given.now)?.account;
   if (!opened) return refused('ACCOUNT_NOT_FOUND');
   const known = opened.personsByUserId.get(userId);
   const against = refusalOfUser(request, opened, known, given);
@@ -95,7 +92,7 @@ function accountToOpen(
   state: AccountState,
   { openAccount }: UpsertUserRequest,
   given: Circumstances,
-): AccountOfUser | InNeed | undefined {
+): AccountToOpen | InNeed | undefined {
   if (openAccount === undefined) return undefined;
   const newAccount = accountSubject(state, given);
   return typeof newAccount === 'object' ? newAccount : { accountId: openAccount, newAccount };
@@ -131,7 +128,7 @@ function refusalOfFields(
     ? undefined
     : refused(
         'FIELD_NOT_GRANTED',
-        `The token does not carry what the body says of ${fields.join(', ')}: leave it out, or send a token with these values`,
+        `The token does not allow the values in the body of ${fields.join(', ')}: leave it out, or send a token with these values`,
       );
 }
 
@@ -145,10 +142,7 @@ interface CodesOfUser {
 
 type Codes = { readonly code: string; readonly programId: string }[];
 
-/**
- * The requested codes, and a generated one for each program in which the user has none, once they
- * are reserved; otherwise the missing reservations, the payment provider id included.
- */
+/** The codes, generated ones included, once reserved; otherwise the missing reservations. */
 export function reservedCodes(
   asked: CodesOfUser,
   { tenant, provided: { reservations } }: Circumstances,
@@ -169,7 +163,7 @@ export function reservedCodes(
   return codes;
 }
 
-/** The user's own among the requested codes, and reservations for the others. */
+/** The user's own ones of the requested codes, and reservations for the others. */
 function ownCodes({
   wanted,
   account,
@@ -225,13 +219,13 @@ const ofAnotherProgram = (programId: string): Refused =>
     `referralCodes.${programId} is a code of the user in another program: choose another code`,
   );
 
-/** First and last name after the changes; missing ones stay as stored. */
+/** First and last name after the changes. */
 function nameOf(changes: ProfileChanges, user: UserState | undefined): string {
   const { firstName = user?.profile?.firstName, lastName = user?.profile?.lastName } = changes;
   return `${firstName ?? ''}${lastName ?? ''}`;
 }
 
-/** Program id → code, as requested. */
+/** Program id → requested code. */
 function wantedCodes(
   { referralCode, referralCodes }: Pick<UserFields, 'referralCode' | 'referralCodes'>,
   tenant: OpenTenant,

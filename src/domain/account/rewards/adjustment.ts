@@ -6,33 +6,30 @@ import type { AccountState } from '../account.state.js';
 import { Draft } from '../draft.js';
 import { debit } from './redemption.js';
 import { expiredBy, notAnAmount, sumTooLarge } from '../refusal-details.js';
-import { AMOUNT_MAX, fitsUnderAmountMax, give, MANUAL } from './rewards.js';
+import { AMOUNT_MAX, fitsUnderAmountMax, grantNewReward, MANUAL } from './rewards.js';
 
 export interface GrantedTerms {
   readonly name: string | null;
   readonly dateExpires: number | null;
 }
 
-/**
- * A correction by an operator. Recorded events stay: credit is added as a manual reward, or taken
- * as a redemption, and the event names the reason and the people responsible.
- */
+/** Adds credit as a manual reward, or takes it as a redemption. */
 export interface AdjustCredit {
   readonly type: 'AdjustCredit';
   readonly userId: string;
-  /** The user must still be this person: an erased user's id may be taken again. */
+  /** Refused for another person: an erased user's id may be taken again. */
   readonly person?: PersonId | undefined;
   readonly unit: string;
-  /** Above zero adds, below zero takes away. */
+  /** Positive adds, negative takes. */
   readonly amount: number;
   readonly reason: string;
-  /** Of credit that support grants; undefined: it has no name and never expires. */
+  /** Of credit that support grants; undefined: no name and no expiry. */
   readonly grant?: GrantedTerms | undefined;
   readonly approvedBy: Personal<string>;
   readonly by: Personal<string>;
-  /** The id of the reward, if credit is added. */
+  /** Id of the reward that adds credit. */
   readonly rewardId: string;
-  /** Ids of the redemptions, if credit is taken; see RedeemAccountCredit. */
+  /** Id of the redemption that takes credit; see RedeemAccountCredit. */
   readonly redemptionId: string;
   readonly now: number;
 }
@@ -70,6 +67,6 @@ export function adjustCredit(state: AccountState, command: AdjustCredit): Decisi
     redeemsAutomatically: false,
     adjustment,
   };
-  give(draft, reward, now);
+  grantNewReward(draft, reward, now);
   return draft.decision();
 }

@@ -1,30 +1,29 @@
 import type { Decision } from '../../decision.js';
-import type { AccountState, OpenAccount, Remains, UnlistedRedemption } from '../account-shapes.js';
+import type {
+  AccountState,
+  OpenAccount,
+  RetainedData,
+  UnlistedRedemption,
+} from '../account-shapes.js';
 import type { AccountEvent, AccountEventOf, PersonId, RedeemedLine } from '../account.events.js';
 import type { RewardState } from './reward-state.js';
-import { reindexed, takenFrom, type Taken } from './spendable.js';
+import { updateSpendable, selectCredits, type TakenCredit } from './spendable.js';
 
 /**
- * Redeems from very many rewards at once. One event takes the whole amount, by a rule that every
- * fold applies in the same way: so it is all or nothing for any number of rewards. The rewards are
- * listed in later events, for readers without the state: read models, statements, postings.
+ * More rewards are redeemed by one event for the whole amount, so that it is all or nothing for any
+ * number of them. Later events list the rewards for readers without the state.
  */
-
-/** Up to this many rewards have an event each. */
 export const EVENT_EACH_MAX = 100;
-/**
- * A line takes some 60 bytes: the event is far below the limit of an append and shares a page of
- * the log with many others.
- */
+/** At 60 bytes each, the event stays far below the append limit. */
 const LINES_PER_EVENT = 2_000;
 
-/** Total: takes the available amount, should an event contain more. */
+/** Total: takes the available amount if the event has more. */
 export function redeemFromMany(
   state: OpenAccount,
   event: AccountEventOf<'AccountCreditRedeemed'>,
 ): OpenAccount {
   const { redemptionId, unit, amount, onlyOf, at } = event;
-  const taken = takenFrom(state.spendable, { unit, amount, now: at, person: onlyOf });
+  const taken = selectCredits(state.spendable, { unit, amount, now: at, person: onlyOf });
   const changed: RewardState[] = [];
   const lines: UnlistedRedemption['lines'][number][] = [];
   for (const { rewardId, amount: part } of taken) {
@@ -41,7 +40,7 @@ export function redeemFromMany(
     rewards: state.rewards.withMutations((all) => {
       for (const reward of changed) all.set(reward.rewardId, reward);
     }),
-    spendable: reindexed(state.spendable, unit, changed, at),
+    spendable: updateSpendable(state.spendable, unit, changed, at),
     remains:
       lines.length === 0
         ? state.remains
@@ -49,11 +48,11 @@ export function redeemFromMany(
   };
 }
 
-/** Also for a deleted account: redemptions before the deletion are listed completely. */
-export function noteListed(
-  remains: Remains,
+/** Also for a deleted account, whose earlier redemptions are listed completely. */
+export function recordListed(
+  remains: RetainedData,
   { redemptionId, from, lines }: AccountEventOf<'RedeemedRewardsListed'>,
-): Remains {
+): RetainedData {
   const open = remains.unlisted.get(redemptionId);
   if (!open) return remains;
   const listed = Math.max(open.listed, from + lines.length);
@@ -64,17 +63,17 @@ export function noteListed(
   return { ...remains, unlisted };
 }
 
-/** Lists the next part of the unlisted redemptions; no events: all are listed. Sent until then. */
+/** Lists the next part of the unlisted redemptions. Repeated until it has no events. */
 export interface ListRedeemedRewards {
   readonly type: 'ListRedeemedRewards';
 }
 
 export function listRedeemedRewards({ remains }: AccountState): Decision<AccountEvent> {
   const open = remains.unlisted.first();
-  return { events: open ? [nextPiece(open)] : [] };
+  return { events: open ? [nextListEvent(open)] : [] };
 }
 
-export function nextPiece({
+export function nextListEvent({
   redemptionId,
   at,
   unit,
@@ -101,10 +100,10 @@ export function nextPiece({
   };
 }
 
-/** What is taken from each person. */
+/** The amount taken from each person. */
 export function ownersOf(
   { rewards }: OpenAccount,
-  taken: readonly Taken[],
+  taken: readonly TakenCredit[],
 ): readonly (readonly [person: PersonId, amount: number])[] {
   const owners = new Map<PersonId, number>();
   for (const { rewardId, amount } of taken) {
@@ -114,7 +113,7 @@ export function ownersOf(
   return [...owners];
 }
 
-/** One of many redemptions, in the form of a single one's event. */
+/** One line of a bulk redemption, in the form of a single redemption. */
 export interface ListedRedemption {
   readonly rewardId: string;
   readonly person: string;

@@ -4,24 +4,20 @@ import type { Decision } from '../../decision.js';
 import type { AccountEvent, PersonId } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
 import { Draft } from '../draft.js';
-import { grantUnderTerms, withhold } from './rewards.js';
+import { grantDueReward, withhold } from './rewards.js';
 import { withheldKey } from './rule-counts.js';
 
-/**
- * Grants a user of this account the reward for an event of a person whom the user has referred.
- * Sent by a policy, at least once.
- */
+/** Rewards a user for an event of a referred person. Sent by a policy, at least once. */
 export interface GrantEventReward {
   readonly type: 'GrantEventReward';
   readonly referralId: string;
-  /** Deterministic for event and rule: a repetition finds it granted. */
+  /** Derived from event and rule: a repetition finds it granted. */
   readonly rewardId: string;
   readonly person: PersonId;
   readonly terms: GrantTerms;
   readonly programId: string;
   readonly programVersion: number;
   readonly rule: string;
-  /** When it was earned, epoch milliseconds. */
   readonly earnedAt: number;
   readonly provided: Provided;
 }
@@ -48,11 +44,11 @@ export function grantEventReward(
   };
   if (state.withheld.has(withheldKey(due))) return { events: [] };
   const draft = new Draft(state, command.provided);
-  // An obstacle between the event and this command is final: the reward is lost, not postponed.
+  // An obstacle since the event is final: the reward is lost, not postponed.
   const side = state.referrerSides.get(referralId) ?? 'APPROVED';
   if (!user?.profile) withhold(draft, due, 'REFERRER_GONE', earnedAt);
   else if (user.dateBlocked !== null) withhold(draft, due, 'REFERRER_BLOCKED', earnedAt);
   else if (side !== 'APPROVED') withhold(draft, due, 'SIDE_NOT_APPROVED', earnedAt);
-  else grantUnderTerms(draft, terms, due, earnedAt);
+  else grantDueReward(draft, terms, due, earnedAt);
   return draft.decision();
 }

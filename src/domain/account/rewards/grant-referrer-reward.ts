@@ -4,21 +4,19 @@ import type { Decision } from '../../decision.js';
 import type { AccountEvent, PersonId } from '../account.events.js';
 import { type AccountState } from '../account.state.js';
 import { Draft } from '../draft.js';
-import { grantUnderTerms } from './rewards.js';
+import { grantDueReward } from './rewards.js';
 
-/**
- * Grants the referrer the reward for a referral of this account. Sent by a policy, at least once.
- */
+/** Rewards the referrer for a referral. Sent by a policy, at least once. */
 export interface GrantReferrerReward {
   readonly type: 'GrantReferrerReward';
   readonly referralId: string;
-  /** Deterministic for the referral: a repetition finds it granted. */
+  /** Derived from the referral: a repetition finds it granted. */
   readonly rewardId: string;
   readonly person: PersonId;
   readonly terms: RewardTerms;
   readonly programId: string;
   readonly programVersion: number;
-  /** When it was earned, epoch milliseconds: delay and validity count from then. */
+  /** Delay and validity count from here. */
   readonly earnedAt: number;
   readonly provided: Provided;
 }
@@ -32,12 +30,12 @@ export function grantReferrerReward(
     return { events: [] };
   const hold = state.holds.get(referralId);
   if (hold !== undefined) return { heldBy: hold };
-  // Denied in the meantime: a later approval sends this command again.
+  // A denied side: a later approval sends this command again.
   const side = state.referrerSides.get(referralId);
   if (side !== undefined && side !== 'APPROVED') return { events: [] };
   const draft = new Draft(state, command.provided);
   const source = 'FRIEND_SIGNUP';
-  grantUnderTerms(
+  grantDueReward(
     draft,
     terms,
     { rewardId, person, source, referralId, programId, programVersion, rule: REFERRER_RULE },

@@ -1,5 +1,5 @@
 import type { Decision } from '../../decision.js';
-import type { Ask } from '../../fact.js';
+import type { Command } from '../../fact.js';
 import { refused } from '../../refusal.js';
 import type { AccountEvent, Adjustment, PersonId } from '../account.events.js';
 import {
@@ -11,11 +11,11 @@ import {
   type OpenAccount,
   type RewardState,
 } from '../account.state.js';
-import { EVENT_EACH_MAX, nextPiece, ownersOf } from './bulk-redemption.js';
+import { EVENT_EACH_MAX, nextListEvent, ownersOf } from './bulk-redemption.js';
 import { Draft } from '../draft.js';
 import { heldBy } from '../moderation/holds.js';
 import {
-  anotherUnit,
+  differentUnit,
   notAnAmount,
   notAvailable,
   notCredit,
@@ -25,11 +25,11 @@ import {
 } from '../refusal-details.js';
 import { isBeingPushed } from './reward-state.js';
 import { settle } from './rewards.js';
-import { availableOf, takenFrom } from './spendable.js';
+import { availableOf, selectCredits } from './spendable.js';
 
-/** Spends credit. Amounts are integers in the reward's unit; units are compared without case. */
+/** Amounts are integers in the reward's unit; units are compared without case. */
 
-export type RedeemCredit = Ask<
+export type RedeemCredit = Command<
   'RedeemCredit',
   { rewardId: string; redemptionId: string; amount: number; unit: string }
 >;
@@ -42,7 +42,7 @@ export function redeemCredit(state: AccountState, command: RedeemCredit): Decisi
     return refused('REDEMPTION_NOT_POSSIBLE', notAnAmount(amount, 'above zero'));
   if (known.value.type !== 'CREDIT') return refused('REDEMPTION_NOT_POSSIBLE', notCredit(known));
   if (unitKey(known.value.unit) !== unitKey(unit))
-    return refused('REDEMPTION_NOT_POSSIBLE', anotherUnit(unit, known.value.unit));
+    return refused('REDEMPTION_NOT_POSSIBLE', differentUnit(unit, known.value.unit));
   const hold = heldBy(state, known);
   if (hold !== undefined) return { heldBy: hold };
   const draft = new Draft(state);
@@ -60,11 +60,8 @@ export function redeemCredit(state: AccountState, command: RedeemCredit): Decisi
   return draft.decision();
 }
 
-/**
- * Debits the account, soonest expiry first, all or nothing. The id of each touched reward's
- * redemption is this one with the reward's number, from 0.
- */
-export type RedeemAccountCredit = Ask<
+/** Soonest expiry first, all or nothing. Redemptions append the reward's number to the id. */
+export type RedeemAccountCredit = Command<
   'RedeemAccountCredit',
   { amount: number; unit: string; redemptionId: string }
 >;
@@ -77,7 +74,7 @@ export function redeemAccountCredit(
   return debit(state, command);
 }
 
-/** The amount and its owner; without a person: the whole account's. */
+/** Without a person: the whole account's credit. */
 export interface Debit extends Pick<
   RedeemAccountCredit,
   'amount' | 'unit' | 'redemptionId' | 'now'
@@ -102,19 +99,18 @@ export function debit(
     return refused('REDEMPTION_NOT_POSSIBLE', tooLittleAvailable(amount, available, unit));
   const draft = new Draft(state);
   const corrected = adjustment === undefined ? {} : { adjustment };
-  const all = takenFrom(state.spendable, { ...asked, amount });
+  const all = selectCredits(state.spendable, { ...asked, amount });
   if (all.length > EVENT_EACH_MAX) {
     const spelled = unitOfReward(state, all[0]?.rewardId) ?? unit;
     const owners = ownersOf(state, all);
     const redeemed = { redemptionId, unit: spelled, amount, onlyOf, rewards: all.length, owners };
     draft.emit({ type: 'AccountCreditRedeemed', at: now, ...redeemed, ...corrected });
     const unlisted = draft.state.remains.unlisted.get(redemptionId);
-    // Lists are in the order of their redemptions: an earlier one comes first, also of the same
-    // reward.
-    if (unlisted && state.remains.unlisted.size === 0) draft.emit(nextPiece(unlisted));
+    // Lists follow the order of their redemptions, also of the same reward.
+    if (unlisted && state.remains.unlisted.size === 0) draft.emit(nextListEvent(unlisted));
     return draft.decision();
   }
-  // Only the taken credit is settled: other due credit is unaffected, however much of it there is.
+  // Settles only the taken credit: there may be very much other due credit.
   for (const [step, taken] of all.entries()) {
     const reward = settle(draft, taken.rewardId, now);
     if (!reward) continue;
@@ -142,13 +138,13 @@ function holdOnCredit(
   for (const [referralId, hold] of state.holds) {
     for (const rewardId of state.rewardsByReferral.get(referralId) ?? []) {
       const reward = state.rewards.get(rewardId);
-      if (reward && mayCome(state, reward, unit, person)) return hold;
+      if (reward && isRestorableCredit(state, reward, unit, person)) return hold;
     }
   }
   return undefined;
 }
 
-function mayCome(
+function isRestorableCredit(
   { remains }: OpenAccount,
   reward: RewardState,
   unit: string,
@@ -167,7 +163,7 @@ function mayCome(
   );
 }
 
-/** The available credit of an account in a unit at this time. */
+/** The available credit of an account in a unit. */
 export const availableCredit = (state: OpenAccount, unit: string, now: number): number =>
   availableOf(state.spendable, { unit, now, person: null });
 

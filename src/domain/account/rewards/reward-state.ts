@@ -7,8 +7,6 @@ import type {
   RewardSource,
 } from '../account.events.js';
 
-/** A reward in the state of its account. */
-
 export type RewardPhase = 'PENDING' | 'AVAILABLE' | 'EXPIRED';
 
 export interface RewardState {
@@ -24,44 +22,40 @@ export interface RewardState {
   readonly dateExpires: number | null;
   readonly referralId: string | null;
   readonly redeemed: number;
-  /** The recorded state; a command first records what is due by its clock. */
+  /** As recorded; commands first record what is due by their clock. */
   readonly phase: RewardPhase;
   readonly dateCancelled: number | null;
   readonly cancelledBy: 'REQUEST' | 'MODERATION' | null;
   readonly redeemsAutomatically: boolean;
   /** Absent: it stays in the ledger. */
   readonly payTo?: PayTo;
-  /** Its way to the payment provider. Absent: it has not begun. */
+  /** Absent: its payment has not begun. */
   readonly pushed?: RewardPush;
-  /** Redeemed because the provider paid it, with the provider's id. Absent: nothing was. */
+  /** Redeemed by the provider's payment. */
   readonly paid?: { readonly amount: number; readonly reference: string | null };
 }
 
-/** How far a reward is on its way to the payment provider. */
+/** Progress of the payment by the provider. */
 export interface RewardPush {
-  /** The number of the newest start; 0: it was refused before any. */
+  /** Number of the newest start; 0: refused before any. */
   readonly push: number;
   readonly status: 'STARTED' | 'PUSHED' | 'PARKED';
-  /** When it was started for the last time. */
+  /** Time of the newest start. */
   readonly at: number;
-  /** Credit of the reward that is paid; 0 for a discount. */
+  /** Credit that is paid; 0 for a discount. */
   readonly amount: number;
   /** Of the newest start. Null: erased. */
   readonly calls: readonly ProviderCall[] | null;
-  /** Subscriptions that earlier starts gave the discount. */
+  /** Subscriptions that got the discount by earlier starts. */
   readonly done: readonly string[];
-  /** Why it is parked. */
   readonly reason: string | null;
-  /** It is parked, and a call before may have taken effect. */
+  /** Parked, and an earlier call may have taken effect. */
   readonly mayBePaid: boolean;
-  /** The provider's id of the payment, or of a discount: also of one by an earlier start. */
+  /** The provider's id of the payment or a discount, also by an earlier start. */
   readonly reference: string | null;
 }
 
-/**
- * Member by member: a copy of the event without its names took twenty times as long, and four times
- * the memory.
- */
+/** Member by member: copying the event took twenty times as long, and four times the memory. */
 export function grantedReward(event: AccountEventOf<'RewardGranted'>): RewardState {
   const { name, description } = event.texts.value ?? { name: null, description: null };
   const { imported } = event;
@@ -87,7 +81,6 @@ export function grantedReward(event: AccountEventOf<'RewardGranted'>): RewardSta
   };
 }
 
-/** The reward after a redemption. */
 export function redeemedBy(
   reward: RewardState,
   { amount, externalReference }: AccountEventOf<'CreditRedeemed'>,
@@ -98,11 +91,11 @@ export function redeemedBy(
   return { ...reward, redeemed, paid };
 }
 
-/** The remaining amount of a credit reward; 0 for other types. */
+/** Remaining credit; 0 for other types. */
 export const amountLeft = (reward: RewardState): number =>
   reward.value.type === 'CREDIT' ? reward.value.assignedCredit - reward.redeemed : 0;
 
-/** Whether a call of the provider may be under way, or may have taken effect. */
+/** A call of the provider may be in progress, or may have taken effect. */
 export const isBeingPushed = ({ pushed }: Pick<RewardState, 'pushed'>): boolean =>
   pushed?.status === 'STARTED' || (pushed?.status === 'PARKED' && pushed.mayBePaid);
 

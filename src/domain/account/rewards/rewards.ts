@@ -1,7 +1,7 @@
 import { personal, type Personal } from '../../personal.js';
 import type { GrantTerms, PromisedValue, RewardValue } from '../../program.js';
 import type { Decision } from '../../decision.js';
-import type { Ask } from '../../fact.js';
+import type { Command } from '../../fact.js';
 import type { InNeed, Provided, ProvidedTankCode } from '../../need.js';
 import { refused, type Refused } from '../../refusal.js';
 import type {
@@ -25,23 +25,16 @@ import {
 } from '../account.state.js';
 import { Draft } from '../draft.js';
 import { heldBy } from '../moderation/holds.js';
-import { expiredBy, moment, notCancellable, sumTooLarge } from '../refusal-details.js';
+import { expiredBy, isoTime, notCancellable, sumTooLarge } from '../refusal-details.js';
 import { isBeingPushed } from './reward-state.js';
 import { isLimitReached, withheldKey } from './rule-counts.js';
 import { ownMember } from '../../own-member.js';
 
-/**
- * Rewards: granted, available, expired, cancelled. Times are decided by the clock in the command.
- */
-
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Amounts are JSON integers: beyond 2^53-1 a client would read another number than we wrote. */
+/** Clients read larger JSON numbers inexactly. */
 export const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
 
-/**
- * A reward as its granting event has it; the owner's client ids are added from the account. Texts
- * are encrypted then.
- */
+/** A reward as its event has it, without the owner's client ids; texts are plain. */
 export type NewReward = Omit<AccountEventOf<'RewardGranted'>, 'type' | 'at' | 'owner' | 'texts'> &
   RewardTexts;
 
@@ -50,7 +43,7 @@ export function fitsUnderAmountMax(state: OpenAccount, value: PromisedValue): bo
   return (state.assignedEver.get(unitKey(value.unit)) ?? 0) <= AMOUNT_MAX - value.assignedCredit;
 }
 
-/** The currency of the account's credit in the unit, if it differs from the value's. */
+/** The currency of the unit's credit, if it differs from the value's. */
 function otherCurrency(state: OpenAccount, value: PromisedValue): string | undefined {
   if (value.type !== 'CREDIT' || value.currency === null) return undefined;
   const currency = state.currencies.get(unitKey(value.unit));
@@ -63,11 +56,12 @@ function inCurrencyOfUnit(state: OpenAccount, value: RewardValue): RewardValue {
   return { ...value, currency: state.currencies.get(unitKey(value.unit)) ?? null };
 }
 
-/**
- * Grants a reward. Automatically redeemed credit is redeemed at once, unless it is scheduled for
- * later.
- */
-export function give(draft: Draft, { name, description, ...reward }: NewReward, at: number): void {
+/** Grants a reward, and redeems it when that is automatic and due. */
+export function grantNewReward(
+  draft: Draft,
+  { name, description, ...reward }: NewReward,
+  at: number,
+): void {
   const { person, value } = reward;
   const owner = personal(person, partyIds(draft.state, person));
   draft.emit({
@@ -81,7 +75,7 @@ export function give(draft: Draft, { name, description, ...reward }: NewReward, 
   redeemIfAutomatic(draft, reward.rewardId, at);
 }
 
-/** Encrypted for the reward's owner; no text, no encryption. */
+/** Encrypted for the owner; null without text. */
 function rewardTexts(person: PersonId, { name, description }: RewardTexts): Personal<RewardTexts> {
   return {
     subject: person,
@@ -89,12 +83,12 @@ function rewardTexts(person: PersonId, { name, description }: RewardTexts): Pers
   };
 }
 
-/** The client's ids of a user of this account; empty text for a forgotten one. */
+/** The client's ids of a user; empty for a forgotten one. */
 export function partyIds(state: OpenAccount, person: PersonId): PartyIds {
   return { accountId: state.accountId ?? '', userId: state.users.get(person)?.profile?.id ?? '' };
 }
 
-/** Of a reward that no program grants. */
+/** Origin of a reward that no program grants. */
 export const MANUAL = {
   source: 'MANUAL',
   referralId: null,
@@ -103,7 +97,7 @@ export const MANUAL = {
   rule: null,
 } as const;
 
-/** A reward that is due by a program's rule, under its terms. */
+/** A reward that is due by a program's rule. */
 export interface DueReward {
   readonly rewardId: string;
   readonly person: PersonId;
@@ -114,11 +108,8 @@ export interface DueReward {
   readonly rule: string;
 }
 
-/**
- * Turns terms into a reward earned at `earnedAt`: the delay counts from then, the validity from
- * when it becomes available.
- */
-export function underTerms(
+/** The delay counts from `earnedAt`, the validity from when the reward becomes available. */
+export function rewardUnderTerms(
   terms: GrantTerms,
   earnedAt: number,
 ): Omit<NewReward, keyof DueReward | 'value'> {
@@ -131,17 +122,14 @@ export function underTerms(
   return { name, description, cancellable, redeemsAutomatically, ...dates, ...paid };
 }
 
-/**
- * Grants the reward of the terms, or records why it cannot be granted: the rest of the command
- * takes effect without it, and it is not granted later.
- */
-export function grantUnderTerms(
+/** Grants the reward, or records why not; the command's other effects stay. */
+export function grantDueReward(
   draft: Draft,
   terms: GrantTerms,
   due: DueReward,
   earnedAt: number,
 ): void {
-  // The referral continues for the other side; this side has no recipient.
+  // The recipient is forgotten; the referral continues for the other side.
   if (draft.state.remains.forgotten.has(due.person)) return;
   if (draft.state.rewards.has(due.rewardId) || draft.state.withheld.has(withheldKey(due))) return;
   if (!fitsUnderAmountMax(draft.state, terms.value))
@@ -151,14 +139,14 @@ export function grantUnderTerms(
   if (isLimitReached(draft.state.grantedByRule, due, terms.limit, earnedAt)) {
     return withhold(draft, due, 'LIMIT_REACHED', earnedAt);
   }
-  const value = valueOf(draft, terms.value, due);
+  const value = obtainValue(draft, terms.value, due);
   if (value === undefined) return;
   if (value === 'none left') return withhold(draft, due, 'POOL_EMPTY', earnedAt);
-  give(draft, { ...due, ...underTerms(terms, earnedAt), value }, earnedAt);
+  grantNewReward(draft, { ...due, ...rewardUnderTerms(terms, earnedAt), value }, earnedAt);
 }
 
-/** A tank code is taken from the pool. Undefined: it is needed first. */
-function valueOf(
+/** Undefined: a tank code is needed first. */
+function obtainValue(
   draft: Draft,
   value: PromisedValue,
   due: DueReward,
@@ -218,8 +206,8 @@ export function withhold(
 }
 
 /**
- * Records the due changes of one reward, so that the order of the ledger always explains the
- * balance. `redeems: false` for a moderation that denies: it held the reward before its date.
+ * Records a reward's due changes, so that the order of the ledger always explains the balance.
+ * `redeems: false` for a moderation that denies: it held the reward before its date.
  */
 export function settle(
   draft: Draft,
@@ -242,7 +230,7 @@ export function settle(
   if (
     available &&
     available.phase !== 'EXPIRED' &&
-    // The provider may have it: the outcome says what becomes of it.
+    // The provider may have paid it: the outcome decides.
     !isBeingPushed(available) &&
     available.dateExpires !== null &&
     available.dateExpires <= now
@@ -257,7 +245,7 @@ export function settle(
   return draft.state.rewards.get(rewardId);
 }
 
-/** A reward has one automatic redemption, in full, so its id is derived from the reward's. */
+/** One automatic redemption per reward, so its id derives from the reward's. */
 export const automaticRedemptionId = (rewardId: string): string => `${rewardId}-automatic`;
 
 export function redeemIfAutomatic(draft: Draft, rewardId: string, at: number): void {
@@ -286,11 +274,8 @@ export const isRedeemedAutomatically = (reward: RewardState, now: number): boole
   reward.dateCancelled === null &&
   (reward.phase !== 'PENDING' || (reward.dateScheduledFor ?? 0) <= now);
 
-/**
- * POST reward: a manual reward. Dates are epoch milliseconds; a scheduled date in the past means
- * now. It is redeemed automatically by the tenant's default program, by type.
- */
-export type CreateReward = Ask<
+/** POST reward. Epoch milliseconds; a scheduled date in the past means now. */
+export type CreateReward = Command<
   'CreateReward',
   Omit<
     NewReward,
@@ -311,7 +296,7 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
   if (dateExpires !== null && dateScheduledFor !== null && dateExpires < dateScheduledFor) {
     return refused(
       'REWARD_DATES_INVALID',
-      `dateExpires must not be before dateScheduledFor, ${moment(dateScheduledFor)}`,
+      `dateExpires must not be before dateScheduledFor, ${isoTime(dateScheduledFor)}`,
     );
   }
   const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
@@ -321,14 +306,14 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
   if (against) return against;
   const draft = new Draft(state);
   const why = reasonAbout(person, reason);
-  give(draft, { ...given, person, dateScheduledFor, ...MANUAL, ...why }, now);
+  grantNewReward(draft, { ...given, person, dateScheduledFor, ...MANUAL, ...why }, now);
   return draft.decision();
 }
 
 const reasonAbout = (person: PersonId, reason: string | undefined) =>
   reason === undefined ? {} : { reason: personal(person, reason) };
 
-/** By what the account has of the unit. */
+/** Checks the value against the account's credit in the unit. */
 export function refusalOfValue(state: OpenAccount, value: RewardValue): Refused | undefined {
   if (value.type !== 'CREDIT') return undefined;
   if (!fitsUnderAmountMax(state, value))
@@ -342,15 +327,12 @@ export function refusalOfValue(state: OpenAccount, value: RewardValue): Refused 
       );
 }
 
-export type CancelReward = Ask<
+export type CancelReward = Command<
   'CancelReward',
   { rewardId: string; /** Of an operator. */ reason?: string | undefined }
 >;
 
-/**
- * A repeated cancellation changes nothing. It pins a reward that a moderation cancelled: approving
- * does not restore it then.
- */
+/** Repeated, it only keeps a moderation's approval from restoring the reward. */
 export function cancelReward(
   state: AccountState,
   { rewardId, reason, now }: CancelReward,
@@ -368,7 +350,7 @@ export function cancelReward(
   return draft.decision();
 }
 
-/** What the provider pays is its own once the account has a customer there. */
+/** A reward that the provider pays is the provider's once the account has a customer there. */
 export const isCancellable = (
   { paymentProviderId }: Pick<OpenAccount, 'paymentProviderId'>,
   { cancellable, payTo }: RewardState,
@@ -382,16 +364,12 @@ export function cancel(
 ): void {
   const reward = draft.state.rewards.get(rewardId);
   if (!reward) return;
-  // Cancelled by a moderation before: only the canceller changes, so no amount is posted a second
-  // time.
+  // Cancelled by a moderation before: only the canceller changes, so the amount is posted once.
   const amount = reward.dateCancelled === null ? amountLeft(reward) : 0;
   draft.emit({ type: 'RewardCancelled', at: now, ...rewardRef(reward), amount, ...cause });
 }
 
-/**
- * The event that earned the reward was refunded: it is cancelled as by request, unless a part of it
- * is redeemed or it is not cancellable.
- */
+/** After a refund: cancels the reward, unless it is partly redeemed or not cancellable. */
 export function cancelOrKeep(draft: Draft, rewardId: string, now: number): void {
   const reward = settle(draft, rewardId, now);
   if (!reward || reward.cancelledBy === 'REQUEST') return;
@@ -403,16 +381,10 @@ export function cancelOrKeep(draft: Draft, rewardId: string, now: number): void 
   else cancel(draft, rewardId, now, { by: 'REQUEST' });
 }
 
-/**
- * The scheduled command: records that a reward became available or expired, if it is due and not
- * recorded.
- */
-export type SettleReward = Ask<'SettleReward', { rewardId: string; date?: number }>;
+/** Records that a reward became available or expired, if due and unrecorded. */
+export type SettleReward = Command<'SettleReward', { rewardId: string; date?: number }>;
 
-/**
- * @param date of the command's job: what is due after it has a job of its own, so that a late
- *   account records its rewards in the order of their dates.
- */
+/** @param date of the command's job: later dates have jobs of their own. */
 export function settleReward(
   state: AccountState,
   { rewardId, now, date = now }: SettleReward,

@@ -3,10 +3,7 @@ import type { GrantTerms } from '../../program.js';
 import { REFERRED_RULE, REFERRER_RULE } from '../../program.js';
 import type { AccountEventOf } from '../account.events.js';
 
-/**
- * Number of rewards that a rule of a program granted this account. A counter of its own: cancelled
- * and forgotten rewards still count.
- */
+/** Number of rewards that a rule granted, cancelled and forgotten ones included. */
 export interface GrantedOfRule {
   readonly total: number;
   /** By day in UTC, `2026-01-31`. */
@@ -29,7 +26,7 @@ export function countGranted(
   return counts.set(key, { total: total + 1, byDay: byDay.set(day, (byDay.get(day) ?? 0) + 1) });
 }
 
-/** Whether one more reward of the rule would exceed its limit. */
+/** Whether one more reward would exceed the rule's limit. */
 export function isLimitReached(
   counts: Counts,
   { programId, rule }: { readonly programId: string; readonly rule: string },
@@ -44,9 +41,7 @@ export function isLimitReached(
   );
 }
 
-/**
- * A side of a referral earns once, under any reward id; other rewards are identified by their id.
- */
+/** Identifies a side of a referral, which earns once under any reward id, or else the reward. */
 export function withheldKey({
   rewardId,
   referralId,

@@ -1,4 +1,4 @@
-/** The states of a reward as people see them: the first that fits. */
+/** States of a reward as people see them: the first that fits. */
 export const SHOWN_REWARD_STATES = [
   'Cancelled',
   'Redeemed',
@@ -9,12 +9,12 @@ export const SHOWN_REWARD_STATES = [
 ] as const;
 export type ShownRewardState = (typeof SHOWN_REWARD_STATES)[number];
 
-/** The facts behind the state of a reward. Times are epoch milliseconds; null: none. */
+/** Inputs of the shown state. Epoch milliseconds; null: none. */
 export interface DatedReward {
-  /** Credit; null: of another type. */
+  /** Credit; null: another type. */
   readonly granted: number | null;
   readonly redeemed: number | null;
-  /** Credit that is redeemed in full when it becomes available. */
+  /** Redeemed in full when it becomes available. */
   readonly redeemsAutomatically: boolean;
   readonly dateScheduledFor: number | null;
   readonly dateExpires: number | null;
@@ -25,14 +25,11 @@ export interface ShownRewardUse {
   readonly state: ShownRewardState;
   /** Null: not credit. */
   readonly redeemed: number | null;
-  /** Credit that can still be spent, now or later: none after its end. Null: not credit. */
+  /** Credit that can still be spent, now or later. Null: not credit. */
   readonly left: number | null;
 }
 
-/**
- * The state and the use of a reward by the clock, also where no event records yet that one of its
- * dates has passed. Credit with nothing left is redeemed, whatever its expiry.
- */
+/** By the clock. Credit with nothing left is redeemed, whatever its expiry. */
 export function shownReward(reward: DatedReward, now: number): ShownRewardUse {
   const redeemed = redeemedBy(reward, now);
   const rest = reward.granted === null ? null : reward.granted - (redeemed ?? 0);

@@ -2,22 +2,14 @@ import { Map } from 'immutable';
 import type { PersonId } from '../account.events.js';
 import { amountLeft, isBeingPushed, unitKey, type RewardState } from './reward-state.js';
 
-/** Selects the credits of an amount. */
-
-/**
- * The rewards with credit to spend, by unit in lower case: so a decision reads them and not every
- * reward of the account.
- */
+/** By lower-case unit: decisions read these instead of every reward. */
 export type Spendable = Map<string, SpendableOfUnit>;
 
 interface SpendableOfUnit extends Sum {
   readonly rewards: Map<string, RewardState>;
 }
 
-/**
- * What all rewards of the unit make available from a time until the next date of one of them. Kept:
- * adding up 10 000 takes milliseconds, and payloads of webhooks ask at every event.
- */
+/** Cached: adding up 10,000 rewards takes milliseconds, and each webhook payload needs it. */
 interface Sum {
   readonly available: number;
   readonly since: number;
@@ -26,7 +18,7 @@ interface Sum {
 
 const NOTHING: SpendableOfUnit = { rewards: Map(), available: 0, since: 0, until: Infinity };
 
-/** Whether credit of the reward can be spent, now or once it is due. */
+/** Credit of the reward can be spent now or once it is due. */
 const isSpendable = (reward: RewardState): boolean =>
   amountLeft(reward) > 0 &&
   reward.dateCancelled === null &&
@@ -34,8 +26,8 @@ const isSpendable = (reward: RewardState): boolean =>
   !reward.redeemsAutomatically &&
   !isBeingPushed(reward);
 
-/** The index after an event at time `at` changed these rewards, which have one unit. */
-export function reindexed(
+/** The index after an event at time `at` changed these rewards of one unit. */
+export function updateSpendable(
   spendable: Spendable,
   unit: string,
   changed: readonly RewardState[],
@@ -43,7 +35,7 @@ export function reindexed(
 ): Spendable {
   const key = unitKey(unit);
   const before = spendable.get(key) ?? NOTHING;
-  let sum = isOfTime(before, at) ? { ...before, since: at } : sumOf(before.rewards, at);
+  let sum = coversTime(before, at) ? { ...before, since: at } : sumOf(before.rewards, at);
   const rewards = before.rewards.withMutations((all) => {
     for (const reward of changed) {
       const old = all.get(reward.rewardId);
@@ -58,14 +50,14 @@ export function reindexed(
   return spendable.set(key, { ...sum, rewards });
 }
 
-/** A forgotten person has nothing to spend. */
+/** Forgotten people have nothing to spend. */
 export const withoutPersons = (spendable: Spendable, persons: readonly PersonId[]): Spendable =>
   spendable.map(({ rewards, since }) => {
     const left = rewards.filterNot(({ person }) => persons.includes(person));
     return { ...sumOf(left, since), rewards: left };
   });
 
-const isOfTime = ({ since, until }: Sum, now: number): boolean => since <= now && now < until;
+const coversTime = ({ since, until }: Sum, now: number): boolean => since <= now && now < until;
 
 const sumOf = (rewards: Map<string, RewardState>, since: number): Sum =>
   rewards.reduce<Sum>(withReward, { available: 0, since, until: Infinity });
@@ -84,17 +76,17 @@ function availableAt(reward: RewardState, now: number): number {
   return isDue && (reward.dateExpires ?? Infinity) > now ? amountLeft(reward) : 0;
 }
 
-/** Whose credit at which time. Person null: the whole account's. */
-interface Asked {
+/** Person null: the whole account's credit. */
+interface CreditQuery {
   readonly unit: string;
   readonly now: number;
   readonly person: PersonId | null;
 }
 
 /** The spendable credit of a unit at this time. */
-export function availableOf(spendable: Spendable, { unit, now, person }: Asked): number {
+export function availableOf(spendable: Spendable, { unit, now, person }: CreditQuery): number {
   const ofUnit = spendable.get(unitKey(unit)) ?? NOTHING;
-  if (person === null && isOfTime(ofUnit, now)) return ofUnit.available;
+  if (person === null && coversTime(ofUnit, now)) return ofUnit.available;
   return sumOf(ownedBy(ofUnit.rewards, person), now).available;
 }
 
@@ -104,18 +96,18 @@ const ownedBy = (
 ): Map<string, RewardState> =>
   person === null ? rewards : rewards.filter((reward) => reward.person === person);
 
-export interface Taken {
+export interface TakenCredit {
   readonly rewardId: string;
   readonly amount: number;
 }
 
 /** The credits of an amount, in the order of spending. */
-export function takenFrom(
+export function selectCredits(
   spendable: Spendable,
-  { amount, unit, now, person }: Asked & { readonly amount: number },
-): readonly Taken[] {
+  { amount, unit, now, person }: CreditQuery & { readonly amount: number },
+): readonly TakenCredit[] {
   const { rewards } = spendable.get(unitKey(unit)) ?? NOTHING;
-  const taken: Taken[] = [];
+  const taken: TakenCredit[] = [];
   let open = amount;
   for (const reward of [...ownedBy(rewards, person).values()].sort(bySoonestExpiry)) {
     if (open <= 0) break;
@@ -129,7 +121,7 @@ export function takenFrom(
 
 type Dated = Pick<RewardState, 'rewardId' | 'dateExpires' | 'dateGiven'>;
 
-/** The order of spending: soonest expiry, then grant order, then id. */
+/** Soonest expiry, then grant order, then id. */
 export const bySoonestExpiry = (a: Dated, b: Dated): number =>
   compare(a.dateExpires ?? Infinity, b.dateExpires ?? Infinity) ||
   compare(a.dateGiven, b.dateGiven) ||

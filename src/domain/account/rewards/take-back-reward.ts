@@ -1,5 +1,5 @@
 import { REFERRER_RULE } from '../../program.js';
-import type { Ask } from '../../fact.js';
+import type { Command } from '../../fact.js';
 import type { Decision } from '../../decision.js';
 import type { AccountEvent, PersonId } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
@@ -7,15 +7,12 @@ import { Draft } from '../draft.js';
 import { cancelOrKeep, withhold } from './rewards.js';
 import { withheldKey } from './rule-counts.js';
 
-/**
- * Takes back the reward of a referrer of this account, since the event of the referred user that
- * earned it was refunded. Sent by a policy, at least once, perhaps before the grant.
- */
-export type TakeBackReward = Ask<
+/** After a refund. Sent by a policy, at least once, perhaps before the grant. */
+export type TakeBackReward = Command<
   'TakeBackReward',
   {
     referralId: string;
-    /** Deterministic for event and rule, or for the referral. */
+    /** Derived from event and rule, or from the referral. */
     rewardId: string;
     person: PersonId;
     programId: string;
@@ -31,7 +28,7 @@ export function takeBackReward(
 ): Decision<AccountEvent> {
   if (state.status === 'absent' || !state.users.has(person)) return { events: [] };
   const draft = new Draft(state);
-  draft.restOn(referralId);
+  draft.dependOn(referralId);
   const due = {
     rewardId,
     referralId: rule === REFERRER_RULE ? referralId : null,

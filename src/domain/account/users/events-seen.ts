@@ -9,19 +9,18 @@ import type {
 import { ownMember } from '../../own-member.js';
 
 /**
- * A user's events so far, as far as needed to recognise a repeated id and the first time of a
- * rule. A client chooses keys and names of fields, so only the first ones are kept, up to
- * `NAMES_BYTES_MAX`: a rule that asks for another one looks it up in the account's stream, once,
- * and the event that it then decides on has it kept from there on (`recalled`).
+ * A user's earlier events, to recognise repeated ids and the first time of a rule. Clients choose
+ * keys and field names, so names are kept up to `NAMES_BYTES_MAX`. A rule with another name reads
+ * the account's stream once, and the event decided then keeps that name (`recalled`).
  */
 export interface EventsSeen {
   /** By key, the greatest number of each field. */
   readonly greatest: NamedNumbers;
   /** Estimated memory of the names. */
   readonly bytes: number;
-  /** Whether no name was left out. After the first one none is added: it may have come before. */
+  /** No name was left out. After the first omission none is added: it may have come before. */
   readonly isComplete: boolean;
-  /** Keyed hashes of the newest ids that clients gave, at most `IDS_MAX`. */
+  /** Keyed hashes of the newest ids of clients, at most `IDS_MAX`. */
   readonly ids: Set<string>;
   /** The `IDS_MAX` ids before these. */
   readonly earlierIds: Set<string>;
@@ -31,10 +30,10 @@ export interface EventsSeen {
 export type NamedNumbers = Map<string, Map<string, number>>;
 
 export const NAMES_BYTES_MAX = 8 * 1024;
-/** An entry of a map, besides its name. */
+/** Bytes of a map entry without its name. */
 const ENTRY_BYTES = 64;
 
-/** The promise is the last 1,000 ids of a user. */
+/** The contract promises the last 1,000 ids of a user. */
 export const IDS_MAX = 1_000;
 
 const NOTHING_SEEN: EventsSeen = {
@@ -45,7 +44,7 @@ const NOTHING_SEEN: EventsSeen = {
   earlierIds: Set(),
 };
 
-export function noteEvent(
+export function rememberEvent(
   seen: Map<PersonId, EventsSeen>,
   {
     person,
@@ -61,11 +60,11 @@ export function noteEvent(
   if (!content) return seen;
   const before = withId(seen.get(person) ?? NOTHING_SEEN, idRef);
   if (repeated) return seen.set(person, before);
-  const known = recalled?.value ? recall(before, content.key, recalled.value) : before;
-  return seen.set(person, note(known, content));
+  const known = recalled?.value ? keepRecalled(before, content.key, recalled.value) : before;
+  return seen.set(person, rememberNames(known, content));
 }
 
-/** Two sets in place of an order: an id is forgotten with `IDS_MAX` others of its age. */
+/** Two sets replace an order: ids are dropped `IDS_MAX` at a time. */
 function withId(seen: EventsSeen, idRef: string | undefined): EventsSeen {
   if (idRef === undefined || seen.ids.has(idRef)) return seen;
   return seen.ids.size < IDS_MAX
@@ -73,11 +72,11 @@ function withId(seen: EventsSeen, idRef: string | undefined): EventsSeen {
     : { ...seen, ids: Set([idRef]), earlierIds: seen.ids };
 }
 
-/** Whether an event with this id was received of the person. */
+/** An event with this id was received. */
 export const hasId = (seen: EventsSeen | undefined, idRef: string): boolean =>
   seen !== undefined && (seen.ids.has(idRef) || seen.earlierIds.has(idRef));
 
-function note(seen: EventsSeen, { key, fields }: UserEventContent): EventsSeen {
+function rememberNames(seen: EventsSeen, { key, fields }: UserEventContent): EventsSeen {
   let { bytes, isComplete } = seen;
   const fitsIn = (name: string): boolean => {
     if (isComplete && bytes + sizeOf(name) <= NAMES_BYTES_MAX) bytes += sizeOf(name);
@@ -98,8 +97,8 @@ function note(seen: EventsSeen, { key, fields }: UserEventContent): EventsSeen {
   return { ...seen, greatest: seen.greatest.set(key, numbers), bytes, isComplete };
 }
 
-/** Has the key and these fields kept: rules name them, so their number is the operator's choice. */
-function recall(seen: EventsSeen, key: string, recalled: RecalledNumbers): EventsSeen {
+/** Keeps the key and these fields. Rules name them, so operators choose their number. */
+function keepRecalled(seen: EventsSeen, key: string, recalled: RecalledNumbers): EventsSeen {
   const numbers = recalled.reduce(
     (kept, [field, greatest]) => kept.set(field, kept.get(field) ?? greatest ?? -Infinity),
     seen.greatest.get(key) ?? Map<string, number>(),
@@ -109,7 +108,7 @@ function recall(seen: EventsSeen, key: string, recalled: RecalledNumbers): Event
 
 const sizeOf = (name: string): number => 2 * name.length + ENTRY_BYTES;
 
-export function fits({ key, minimum }: EventCondition, content: UserEventContent): boolean {
+export function matches({ key, minimum }: EventCondition, content: UserEventContent): boolean {
   if (content.key !== key) return false;
   if (minimum === null) return true;
   const value = ownMember(content.fields, minimum.field);
@@ -117,18 +116,18 @@ export function fits({ key, minimum }: EventCondition, content: UserEventContent
 }
 
 /** Whether an earlier event matched the rule; undefined: its names were left out. */
-export function hasFittedBefore(
+export function hasMatchedBefore(
   condition: EventCondition,
   seen: EventsSeen = NOTHING_SEEN,
 ): boolean | undefined {
   const { key, minimum } = condition;
   const { greatest, isComplete } = seen;
   const isKept = minimum === null ? greatest.has(key) : greatest.get(key)?.has(minimum.field);
-  return isKept || isComplete ? hasFitted(condition, greatest) : undefined;
+  return isKept || isComplete ? hasMatched(condition, greatest) : undefined;
 }
 
-/** Whether an event of these matched the rule. */
-export function hasFitted({ key, minimum }: EventCondition, numbers: NamedNumbers): boolean {
+/** Whether one of these events matched the rule. */
+export function hasMatched({ key, minimum }: EventCondition, numbers: NamedNumbers): boolean {
   const greatest = numbers.get(key);
   return (
     greatest !== undefined &&
@@ -136,8 +135,8 @@ export function hasFitted({ key, minimum }: EventCondition, numbers: NamedNumber
   );
 }
 
-/** Adds an event to the numbers that conditions name. */
-export function noteNamed(
+/** Adds an event to the numbers of named fields. */
+export function addNumbers(
   numbers: NamedNumbers,
   { key, fields }: UserEventContent,
   conditions: readonly EventCondition[],
@@ -159,7 +158,7 @@ export function noteNamed(
 /** Idempotency keys of batches are promised for a day. */
 const BATCH_REMEMBERED_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** A user id that is used again after its person was forgotten starts without keys. */
+/** A user id that is used again after an erasure starts without keys. */
 export const batchKey = (person: PersonId, batch: string): string => `${person}/${batch}`;
 
 export function rememberBatch(

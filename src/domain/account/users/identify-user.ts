@@ -6,15 +6,13 @@ import { evolve, type AccountState, type OpenAccount, type UserState } from '../
 import { Draft } from '../draft.js';
 import { changeProfile } from './profile-change.js';
 import {
-  attributeInPassing,
+  attributeIfPossible,
   isReferable,
   startAndConvert,
   type ReferralContext,
 } from '../referral/referral.js';
-import { withSeen, type Seen } from './seen.js';
+import { withCallOrigin, type CallOrigin } from './call-origin.js';
 import { accountOpened, DEFAULT_CURRENCY } from '../sync-account.js';
-
-/** Creates and updates the people of an account. */
 
 export const USERS_MAX = 1000;
 
@@ -35,10 +33,10 @@ export interface ProfileChanges {
   readonly cookieId?: string;
 }
 
-/** The account of a user of an open endpoint: opened with the user when it is missing. */
-export interface AccountOfUser {
+/** Opens a missing account with the user, at open endpoints. */
+export interface AccountToOpen {
   readonly accountId: string;
-  /** Names the account's key, if this command opens the account. */
+  /** Key name for a new account. */
   readonly newAccount: SubjectId;
 }
 
@@ -46,31 +44,25 @@ export interface UpsertUser {
   readonly type: 'UpsertUser';
   readonly userId: string;
   /** Undefined: a missing account is refused. */
-  readonly openAccount?: AccountOfUser | undefined;
+  readonly openAccount?: AccountToOpen | undefined;
   /** An existing user is refused. */
   readonly mustBeNew?: boolean;
   /** The user's address, when the user called. */
-  readonly seen?: Seen | undefined;
-  /** Names the person, if this command creates one. */
+  readonly seen?: CallOrigin | undefined;
+  /** Key name for a new person. */
   readonly newPerson: PersonId;
   readonly changes: ProfileChanges;
-  /**
-   * Codes reserved for this person just now, or held already; each becomes the primary of its
-   * program.
-   */
+  /** Codes reserved for this person; each becomes the primary of its program. */
   readonly codes: readonly { readonly code: string; readonly programId: string }[];
-  /** Reserved for this account just now; undefined: missing in the request. */
+  /** Reserved for this account; undefined: not in the request. */
   readonly paymentProviderId: string | undefined;
   readonly context: ReferralContext;
 }
 
-/**
- * The account as found or opened, with the opening events; undefined: missing, and not to be
- * opened.
- */
-export function openAccountIfAsked(
+/** With opening events if it was missing; undefined: missing, and not to be opened. */
+export function findOrOpenAccount(
   state: AccountState,
-  openAccount: AccountOfUser | undefined,
+  openAccount: AccountToOpen | undefined,
   at: number,
 ): { readonly account: OpenAccount; readonly events: readonly AccountEvent[] } | undefined {
   if (state.status === 'open') return { account: state, events: [] };
@@ -84,7 +76,7 @@ export function openAccountIfAsked(
 
 export function upsertUser(before: AccountState, command: UpsertUser): Decision<AccountEvent> {
   const { now } = command.context;
-  const opened = openAccountIfAsked(before, command.openAccount, now);
+  const opened = findOrOpenAccount(before, command.openAccount, now);
   if (!opened) return refused('ACCOUNT_NOT_FOUND');
   const { account: state } = opened;
   const known = state.personsByUserId.get(command.userId);
@@ -102,7 +94,7 @@ export function upsertUser(before: AccountState, command: UpsertUser): Decision<
   draft.events.push(...opened.events);
   const person = known ?? command.newPerson;
   const user = state.users.get(person);
-  const profile = withSeen(
+  const profile = withCallOrigin(
     merge(user?.profile ?? emptyProfile(command.userId), command.changes),
     command.seen,
   );
@@ -116,22 +108,19 @@ export function upsertUser(before: AccountState, command: UpsertUser): Decision<
       paymentProviderId: personal(state.account, command.paymentProviderId),
     });
   }
-  attributeByUser(draft, command, person, command.context.codeOwner !== null);
+  attributeThroughUser(draft, command, person, command.context.codeOwner !== null);
   return draft.decision();
 }
 
-/**
- * A code in the request attributes the account through this user, unless the user cannot be
- * referred.
- */
-function attributeByUser(
+/** Attributes the account by a code of this user, if the user can be referred. */
+function attributeThroughUser(
   draft: Draft,
   { context }: UpsertUser,
   person: PersonId,
   withCode: boolean,
 ): void {
   const wasAttributed = draft.state.attribution !== null;
-  if (withCode && isReferable(draft.state.users.get(person))) attributeInPassing(draft, context);
+  if (withCode && isReferable(draft.state.users.get(person))) attributeIfPossible(draft, context);
   const attributedNow = !wasAttributed && draft.state.attribution !== null;
   startAndConvert(draft, context, attributedNow ? person : undefined);
 }
@@ -196,7 +185,7 @@ function mergeFields(
   return Object.fromEntries(merged);
 }
 
-/** Segments compare without the white space around them, which older releases recorded. */
+/** Ignores white space around segments, which older releases recorded. */
 export function applySegment(members: readonly string[], operation: string): readonly string[] {
   if (operation === '~*') return [];
   const isSame = (member: string): boolean => member.trim() === operation.replace(/^~/, '');

@@ -2,10 +2,7 @@ import { personal } from '../../personal.js';
 import type { PersonId, Profile } from '../account.events.js';
 import type { Draft } from '../draft.js';
 
-/**
- * Records the members that differ from the draft's profile; nothing without a difference, or when
- * the person is gone.
- */
+/** Records the members that differ; nothing without a difference or a person. */
 export function changeProfile(draft: Draft, person: PersonId, after: Profile, at: number): void {
   const before = draft.state.users.get(person)?.profile;
   if (!before) return;
@@ -21,6 +18,6 @@ export function changeProfile(draft: Draft, person: PersonId, after: Profile, at
   });
 }
 
-// Members are JSON values of our own, in a stable order: equal values have equal texts.
+// Members are JSON values in a stable order: equal values have equal texts.
 const sameValue = (a: unknown, b: unknown): boolean =>
   a === b || JSON.stringify(a) === JSON.stringify(b);

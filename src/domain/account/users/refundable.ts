@@ -7,26 +7,29 @@ import type {
   UserEventContent,
 } from '../account.events.js';
 
-/** What a user's events earned and a later event may refund. */
-
 /** By the key of the refund, its field, and the digest of the value; oldest first. */
 export type Refundable = Map<string, Map<string, Map<string, readonly RefundableEarning[]>>>;
 
-type OfPersons = Map<PersonId, Refundable>;
+type RefundableByPerson = Map<PersonId, Refundable>;
 
 /** The keyed digest of a value of a person's event. */
 export type ValueRef = (person: PersonId, value: EventField) => string;
 
-/** The value of the field that a refund compares; undefined: nothing can refund the event. */
+/** The value of the refund's field; undefined: nothing can refund the event. */
 export function refundValue({ fields }: UserEventContent, field: string): EventField | undefined {
   return ownMember(fields, field) ?? undefined;
 }
 
-/** A value that was erased is that of no refund. */
-export const noteEarning = (all: OfPersons, earning: RefundableEarning): OfPersons =>
-  change(all, earning, (earnings) => [...earnings, earning]);
+/** An erased value matches no refund. */
+export const addEarning = (
+  all: RefundableByPerson,
+  earning: RefundableEarning,
+): RefundableByPerson => change(all, earning, (earnings) => [...earnings, earning]);
 
-export const withoutEarning = (all: OfPersons, refunded: RefundableEarning): OfPersons =>
+export const withoutEarning = (
+  all: RefundableByPerson,
+  refunded: RefundableEarning,
+): RefundableByPerson =>
   change(all, refunded, (earnings) =>
     earnings.filter(
       ({ userEventId, programId, rule }) =>
@@ -37,10 +40,10 @@ export const withoutEarning = (all: OfPersons, refunded: RefundableEarning): OfP
   );
 
 function change(
-  all: OfPersons,
+  all: RefundableByPerson,
   { person, refund: { key, field }, value: { value } }: RefundableEarning,
   to: (earnings: readonly RefundableEarning[]) => readonly RefundableEarning[],
-): OfPersons {
+): RefundableByPerson {
   if (value === null) return all;
   const ofPerson: Refundable = all.get(person) ?? Map();
   const ofKey = ofPerson.get(key) ?? Map();
@@ -50,9 +53,9 @@ function change(
   return all.set(person, ofPerson.set(key, ofKey.set(field, values)));
 }
 
-/** What this event of the person refunds, oldest first. */
+/** Earnings that this event of the person refunds, oldest first. */
 export function refundedBy(
-  all: OfPersons,
+  all: RefundableByPerson,
   person: PersonId,
   content: UserEventContent,
   valueRef: ValueRef,

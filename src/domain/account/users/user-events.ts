@@ -20,24 +20,24 @@ import type { AccountState, ReferralState } from '../account.state.js';
 import { Draft } from '../draft.js';
 import {
   batchKey,
-  fits,
-  hasFitted,
-  hasFittedBefore,
+  matches,
+  hasMatched,
+  hasMatchedBefore,
   hasId,
   type NamedNumbers,
 } from './events-seen.js';
-import { convert, end, type ReferralContext } from '../referral/referral.js';
-import { cancelOrKeep, grantUnderTerms, withhold, type DueReward } from '../rewards/rewards.js';
+import { convert, endReferral, type ReferralContext } from '../referral/referral.js';
+import { cancelOrKeep, grantDueReward, withhold, type DueReward } from '../rewards/rewards.js';
 import { refundedBy, refundValue, type ValueRef } from './refundable.js';
-import { noteSeen, type Seen } from './seen.js';
+import { recordCallOrigin, type CallOrigin } from './call-origin.js';
 import { ownMember } from '../../own-member.js';
 
-/** A user's event and its consequences under the tenant's programs: conversions and rewards. */
+/** A user's event and its consequences under the tenant's programs. */
 
 export interface ReceivedEvent {
-  /** Our id of the event. The ids of its rewards are derived from it. */
+  /** Generated id of the event; ids of its rewards derive from it. */
   readonly userEventId: string;
-  /** Keyed hash of the client's id; null: the client gave none. */
+  /** Keyed hash of the client's id; null: none given. */
   readonly idRef: string | null;
   readonly content: UserEventContent;
 }
@@ -46,7 +46,7 @@ export interface ReceiveUserEvents {
   readonly type: 'ReceiveUserEvents';
   readonly userId: string;
   /** The user's address, when the user called. */
-  readonly seen?: Seen | undefined;
+  readonly seen?: CallOrigin | undefined;
   readonly events: readonly ReceivedEvent[];
   /** Keyed hash of the batch's idempotency key; null: none. */
   readonly batch: string | null;
@@ -54,9 +54,7 @@ export interface ReceiveUserEvents {
   readonly programs: readonly Program[];
   /** About the account's referral; the program is that referral's. */
   readonly context: ReferralContext;
-  /**
-   * The id of a rule's reward for an event; of this account or, in the same way, of the referrer.
-   */
+  /** Id of a rule's reward for an event, of this account or the referrer. */
   readonly rewardIdOf: (userEventId: string, programId: string, rule: string) => string;
   readonly valueRef: ValueRef;
 }
@@ -70,12 +68,11 @@ export function receiveUserEvents(
   if (command.batch !== null && state.batches.has(batchKey(person, command.batch)))
     return refused('EVENTS_ALREADY_RECEIVED');
   const draft = new Draft(state, command.context.provided);
-  noteSeen(draft, person, command.seen, command.context.now);
+  recordCallOrigin(draft, person, command.seen, command.context.now);
   for (const event of command.events) receive(draft, person, event, command);
   return draft.decision();
 }
 
-/** The event that may earn rewards, and its command. */
 interface Earning {
   readonly person: PersonId;
   readonly received: ReceivedEvent;
@@ -107,14 +104,14 @@ function receive(
   const rules = rulesFor(draft.state, person, command);
   const leftOut = rules.filter(
     (rule) =>
-      rule.firstTimeOnly && fits(rule, content) && hasFittedBefore(rule, seen) === undefined,
+      rule.firstTimeOnly && matches(rule, content) && hasMatchedBefore(rule, seen) === undefined,
   );
   const earlier = leftOut.length > 0 ? earlierEvents(draft, person, rules) : undefined;
   const counts = (rule: EventCondition): boolean =>
-    fits(rule, content) &&
+    matches(rule, content) &&
     !(
       rule.firstTimeOnly &&
-      (hasFittedBefore(rule, seen) ?? (earlier !== undefined && hasFitted(rule, earlier)))
+      (hasMatchedBefore(rule, seen) ?? (earlier !== undefined && hasMatched(rule, earlier)))
     );
   draft.emit({
     ...event,
@@ -133,7 +130,7 @@ function receive(
   if (conversion.on === 'EVENT' && referral.datePaid === null && counts(conversion)) {
     convert(draft, program, context);
     const { referralId } = referral;
-    note(draft, program, { ...conversion, rule: CONVERSION_RULE, referralId }, earning);
+    noteRefundable(draft, program, { ...conversion, rule: CONVERSION_RULE, referralId }, earning);
   }
   for (const rule of program.eventRewards)
     if (rule.to === 'REFERRER' && counts(rule)) earnForReferrer(draft, program, rule, earning);
@@ -141,13 +138,13 @@ function receive(
 
 function grantToUser(draft: Draft, program: Program, rule: EventReward, earning: Earning): void {
   const due = dueOf(program, rule, earning.person, earning);
-  grantUnderTerms(draft, rule.terms, due, earning.command.context.now);
+  grantDueReward(draft, rule.terms, due, earning.command.context.now);
   if (draft.state.rewards.has(due.rewardId))
-    note(draft, program, { ...rule, referralId: null }, earning);
+    noteRefundable(draft, program, { ...rule, referralId: null }, earning);
 }
 
-/** Notes what the event earned, where a later event may refund it. */
-function note(
+/** Notes earnings that a later event may refund. */
+function noteRefundable(
   draft: Draft,
   { id: programId, version: programVersion }: Program,
   {
@@ -173,7 +170,7 @@ function note(
   });
 }
 
-/** Takes back what an earlier event earned. The referrer's reward is taken back by a policy. */
+/** Takes back what an earlier event earned; a policy takes back the referrer's reward. */
 function refund(
   draft: Draft,
   refunded: RefundableEarning,
@@ -194,7 +191,7 @@ function refund(
   });
   if (referralId === null) cancelOrKeep(draft, rewardIdOf(userEventId, programId, rule), now);
   if (!isConversion) return;
-  end(draft, now);
+  endReferral(draft, now);
   if (referral?.referredEarned?.when !== 'CONVERTED') return;
   for (const rewardId of draft.state.rewardsByReferral.get(referral.referralId) ?? [])
     cancelOrKeep(draft, rewardId, now);
@@ -216,7 +213,7 @@ function rulesFor(
     : [...forUser, ...forReferrer];
 }
 
-/** What the stream has of the person's events, for every rule at once: it is read as a whole. */
+/** The person's earlier events, read once for all rules. */
 function earlierEvents(
   draft: Draft,
   person: PersonId,
@@ -242,7 +239,7 @@ function dueOf(
   { received: { userEventId }, command: { rewardIdOf } }: Earning,
 ): DueReward {
   const rewardId = rewardIdOf(userEventId, program.id, rule);
-  // Not a reward of the referral: moderating the referral does not affect rewards of events.
+  // Moderating the referral does not affect rewards of events.
   return {
     rewardId,
     person,
@@ -254,10 +251,7 @@ function dueOf(
   };
 }
 
-/**
- * The referrer's reward is recorded in the referrer's account by a policy; obstacles on this side
- * are checked here.
- */
+/** Checks this side's obstacles; a policy grants the reward in the referrer's account. */
 function earnForReferrer(
   draft: Draft,
   program: Program,
@@ -268,9 +262,9 @@ function earnForReferrer(
   if (!referral) return;
   const { received, command } = earning;
   const { context } = command;
-  // A reward lost for want of approval is lost for good: a running moderation must end first.
-  draft.restOn(referral.referralId);
-  const reason = whyLost(referral, context);
+  // A reward lost for want of approval is lost finally: a running moderation must end first.
+  draft.dependOn(referral.referralId);
+  const reason = lossReason(referral, context);
   if (reason)
     return withhold(
       draft,
@@ -289,16 +283,16 @@ function earnForReferrer(
     rule: rule.rule,
     terms: rule.terms,
   });
-  note(draft, program, { ...rule, referralId: referral.referralId }, earning);
+  noteRefundable(draft, program, { ...rule, referralId: referral.referralId }, earning);
 }
 
-function whyLost(
+function lossReason(
   { referrerStatus, dateRefunded }: ReferralState,
   { referrer }: ReferralContext,
 ): WithheldReason | undefined {
   if (!referrer) return 'REFERRER_GONE';
   if (referrer.blocked) return 'REFERRER_BLOCKED';
-  // As its conversion and its moderation, its events pay nothing anew.
+  // Like its conversion, its events pay nothing after a refund.
   if (dateRefunded !== undefined) return 'REFERRAL_REFUNDED';
   return referrerStatus === 'APPROVED' ? undefined : 'SIDE_NOT_APPROVED';
 }

@@ -3,10 +3,7 @@ import type { UserState } from '../account.state.js';
 import { applySegment, emptyProfile, type ProfileChanges } from './identify-user.js';
 import { ownMember } from '../../own-member.js';
 
-/**
- * The fields of a user in a request, or those that a token allows. Codes are in order of
- * precedence.
- */
+/** Requested or allowed fields of a user. Codes are in order of precedence. */
 export interface UserFields {
   readonly changes: ProfileChanges;
   /** For the default program. */
@@ -18,21 +15,17 @@ export interface UserFields {
   readonly codes: readonly string[];
 }
 
-/** The stored fields: writing the same value needs no permission. */
+/** Writing a stored value again needs no permission. */
 export interface StoredFields {
   readonly user: UserState | undefined;
   readonly defaultProgramId: string;
   readonly paymentProviderId: string | null;
-  /** The code that referred the account. */
   readonly attributedCode: string | null;
 }
 
 const TEXTS = ['email', 'firstName', 'lastName', 'imageUrl', 'locale', 'countryCode'] as const;
 
-/**
- * Names the requested fields that differ both from the grant and from the stored value. Empty: all
- * may be written. Granted fields that are not requested are not written.
- */
+/** Requested fields that differ from the grant and from the stored value. */
 export function fieldsNotGranted(
   asked: UserFields,
   granted: UserFields,
@@ -90,7 +83,7 @@ function ofProfile(
     ),
   ]);
   return [
-    // A name or an address of an older release may have white space around it.
+    // Older releases recorded white space around names and addresses.
     ...TEXTS.map((name): Permission => [
       name,
       isGranted(asked[name], granted[name], stored[name]?.trim() ?? null),

@@ -6,7 +6,7 @@ import type { Scope } from '../../../domain/scope.js';
 import type { Core } from '../../../stores/core.js';
 import { operatorMeta, type Staff, type StaffMeta } from '../../audit.js';
 import type { Done } from '../../audited.js';
-import { inTurn } from '../../../postgres/locks.js';
+import { whenLockFree } from '../../../postgres/locks.js';
 import { checkUnit } from '../../ledger/known-unit.js';
 import { proposeNow } from '../../ledger/proposal-steps.js';
 import { onceIfKeyed } from '../../operator-keys.js';
@@ -65,7 +65,9 @@ export const grantReward = recordedOperation({
     if (value.type === 'CREDIT') await checkUnit(core, scope, { account, unit: value.unit });
     const once = { meta, operation: 'reward grant', asked, keyed };
     const { done, replayed } = await onceIfKeyed(core.names, once, (keyedMeta) =>
-      inTurn(core.pool, 'grant within limits', () => granted(context, keyedMeta, asked, value)),
+      whenLockFree(core.pool, 'grant within limits', () =>
+        granted(context, keyedMeta, asked, value),
+      ),
     );
     const { person, ...result } = done;
     const of = 'proposal' in result ? { proposal: result.proposal } : { reward: result.rewardId };

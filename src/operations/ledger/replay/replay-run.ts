@@ -1,6 +1,6 @@
 import type { Core } from '../../../stores/core.js';
 import type { AccountRef, Scope } from '../../../domain/scope.js';
-import { countsFrom } from '../../../event-log/envelope.js';
+import { effectiveTimeOf } from '../../../event-log/envelope.js';
 import type { Position, RecordedEvent } from '../../../event-log/event-log.js';
 import { logPages } from '../../../event-log/event-pages.js';
 import { UnreadableEvent } from '../../../event-log/event-schemas.js';
@@ -112,7 +112,7 @@ export class ReplayRun {
 
   private reach(event: RecordedEvent): void {
     const { position } = event;
-    const isInTime = countsFrom(event) <= (this.selection.until ?? Infinity);
+    const isInTime = effectiveTimeOf(event) <= (this.selection.until ?? Infinity);
     if (isInTime && this.core.log.compare(position, this.newest) > 0) this.newest = position;
   }
 
@@ -165,7 +165,7 @@ export class ReplayRun {
     const { log } = this.core;
     const { upTo, until = Infinity } = this.selection;
     const isSelected =
-      upTo === undefined ? countsFrom(event) <= until : log.compare(position, upTo) <= 0;
+      upTo === undefined ? effectiveTimeOf(event) <= until : log.compare(position, upTo) <= 0;
     if (isSelected) this.events += 1;
     const isPast = upTo !== undefined || until < Infinity;
     if (isPast && positions.some((at) => log.compare(position, at) <= 0 !== isSelected))

@@ -1,12 +1,12 @@
 import pg from 'pg';
 import { isUnavailable } from '../../src/postgres/database.js';
 import type { Values } from '../../src/postgres/statements.js';
-import { ReadsTogether } from '../../src/projecting/following/reads-together.js';
+import { BatchedReads } from '../../src/projecting/following/batched-reads.js';
 
 /** Answers each name with `found <name>`, and keeps the names of each statement. */
 function readsOf(find: (names: readonly unknown[]) => Promise<readonly unknown[]>) {
   const statements: (readonly unknown[])[] = [];
-  const reads = new ReadsTogether(['name'], ({ name }: Values) => {
+  const reads = new BatchedReads(['name'], ({ name }: Values) => {
     const names = name as readonly unknown[];
     statements.push(names);
     return find(names);

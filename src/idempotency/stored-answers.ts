@@ -3,11 +3,11 @@ import type { SubjectKeys } from '../privacy/subject-keys.js';
 import type { AnswerRows } from './answer-rows.js';
 import { AnswerSeal } from './answer-seal.js';
 import {
-  nameOf,
+  requestName,
   type ClaimedKey,
-  type KeptAnswer,
+  type StoredAnswer,
   type KeyedRequest,
-  type Named,
+  type PersonalMembers,
 } from './idempotency-key.js';
 import { pause } from '../foundation/pause.js';
 import { elapsed } from '../foundation/world.js';
@@ -15,34 +15,31 @@ import { elapsed } from '../foundation/world.js';
 /** Retry interval for releasing claims while the database is unavailable. */
 const RELEASE_EVERY_MS = 500;
 /**
- * A statement whose answer was lost may be executed after a release. None is executed after the
- * last of these times, beyond the default limit of a statement.
+ * Times of repeated releases: a statement whose answer was lost may be executed after a release,
+ * but not after the last of these times, which is beyond the statement timeout.
  */
 const RELEASE_AFTER_MS = [0, RELEASE_EVERY_MS, 15_000] as const;
 
-/** A claim of a request that ended without an answer, and when it is still to be released. */
-interface Unreleased {
+/** A claim of a request that ended without an answer, and its release times. */
+interface AbandonedClaim {
   readonly request: KeyedRequest;
-  /** By the clock that never goes back, in ascending order. */
+  /** Monotonic milliseconds, ascending. */
   due: readonly number[];
 }
 
 /**
- * Runs a request once per idempotency key, and stores its answer. Only answers are stored here: the
- * log guarantees that an effect happens once, since events carry the key. So a process may die at
- * any point: the next request with the key finds the abandoned claim and runs again, and the log
- * answers with the recorded effect.
- *
- * An unavailable database can leave a claim behind, too: the answer of a statement that made or
- * released it was lost. Therefore this process knows which requests run in it. A claim of its own
- * without a running request is taken over at once; other processes see it released as soon as the
- * database answers.
+ * Runs a request once per idempotency key, and stores its answer. The log guarantees that an effect
+ * happens once, since events carry the key: after a crash the next request with the key finds the
+ * abandoned claim and runs again, and the log answers with the recorded effect.
+ * An outage of the database can leave a claim too, when the answer of a statement was lost.
+ * Therefore this process tracks its running requests: it takes over its own claim without a running
+ * request immediately, and releases it for other processes as soon as the database answers.
  */
-export class KeptAnswers {
+export class StoredAnswers {
   private readonly seal: AnswerSeal;
   /** Requests that run in this process, by name. */
   private readonly running = new Set<string>();
-  private readonly unreleased = new Map<string, Unreleased>();
+  private readonly unreleased = new Map<string, AbandonedClaim>();
   private releasing = false;
 
   constructor(
@@ -54,12 +51,12 @@ export class KeptAnswers {
   }
 
   /**
-   * The stored answer, or the command id under which the caller runs the request; the caller must
-   * then call `keep` or `abandon`.
+   * The stored answer, or the command id for running the request, after which the caller must call
+   * `keep` or `abandon`.
    * @throws the database's errors while it is unavailable; then there is nothing to release.
    */
   async claim(request: KeyedRequest): Promise<ClaimedKey> {
-    const name = nameOf(request);
+    const name = requestName(request);
     if (this.running.has(name)) return this.known(request);
     this.running.add(name);
     let claimed: ClaimedKey | undefined;
@@ -86,12 +83,12 @@ export class KeptAnswers {
   /** @param logPosition the log's position as a number; undefined: unknown. */
   async keep(
     request: KeyedRequest,
-    answer: KeptAnswer,
-    named: readonly Named[] = [],
+    answer: StoredAnswer,
+    named: readonly PersonalMembers[] = [],
     logPosition?: bigint,
   ): Promise<void> {
     await this.rows.keep(request, await this.seal.seal(request, answer, named), logPosition);
-    this.running.delete(nameOf(request));
+    this.running.delete(requestName(request));
   }
 
   /** Deletes an answer whose effect the log has lost. */
@@ -100,29 +97,23 @@ export class KeptAnswers {
   }
 
   /** See `AnswerSeal`. */
-  withoutForgotten(body: unknown, named: readonly Named[] = []): Promise<unknown> {
+  withoutForgotten(body: unknown, named: readonly PersonalMembers[] = []): Promise<unknown> {
     return this.seal.withoutForgotten(body, named);
   }
 
-  /**
-   * The log has another request under this key, and this one took no effect: its claim is deleted,
-   * so that the other one is answered again. Never fails.
-   */
+  /** The log has another request under the key, which can then be answered. Never fails. */
   async drop(request: KeyedRequest): Promise<void> {
     try {
       await this.rows.drop(request);
-      this.running.delete(nameOf(request));
+      this.running.delete(requestName(request));
     } catch {
       this.abandon(request);
     }
   }
 
-  /**
-   * The request ended without an answer to store (an outage): the next try runs it again. Returns
-   * at once, and never fails.
-   */
+  /** After an outage: releases the claim in the background. Never fails. */
   abandon(request: KeyedRequest): void {
-    const name = nameOf(request);
+    const name = requestName(request);
     this.running.delete(name);
     const now = elapsed();
     this.unreleased.set(name, { request, due: RELEASE_AFTER_MS.map((ms) => now + ms) });
@@ -135,7 +126,7 @@ export class KeptAnswers {
     while (this.unreleased.size > 0 && this.rows.isOpen) {
       for (const [name, entry] of [...this.unreleased]) {
         const now = elapsed();
-        // Asked again in the meantime: that request needs the claim, and may end without it.
+        // A running request with this key needs the claim.
         if (this.running.has(name) || (entry.due[0] ?? 0) > now) continue;
         if (!(await this.isReleased(entry.request))) break;
         entry.due = entry.due.filter((at) => at > now);

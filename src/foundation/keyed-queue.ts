@@ -1,12 +1,12 @@
 const ENDED = (): undefined => undefined;
 
-/** Turns per key, in order of arrival; different keys run side by side. */
-export class Turns {
-  /** By key: settles when the last one that asked has ended. */
+/** Runs the work of one key in order of arrival, and that of different keys concurrently. */
+export class KeyedQueue {
+  /** By key: settles when the last work has ended. */
   private readonly last = new Map<string, Promise<void>>();
 
-  /** Runs the work once those before it of the same keys have ended, well or not. */
-  take<T>(keys: string | readonly string[], work: () => Promise<T>): Promise<T> {
+  /** Runs the work after the earlier work of the same keys has ended or failed. */
+  run<T>(keys: string | readonly string[], work: () => Promise<T>): Promise<T> {
     const all = [keys].flat();
     const turn = Promise.all(all.flatMap((key) => this.last.get(key) ?? [])).then(work);
     const ended = turn.then(ENDED, ENDED).then(() => {
@@ -16,8 +16,8 @@ export class Turns {
     return turn;
   }
 
-  /** Keys that somebody has or waits for. */
-  get taken(): number {
+  /** Keys with running or waiting work. */
+  get size(): number {
     return this.last.size;
   }
 }

@@ -1,15 +1,12 @@
 import { pause } from './pause.js';
 import { elapsed } from './world.js';
 
-/** Rests are this many times as long as the work before them. */
+/** Pause per time worked. */
 const TIMES = 6;
 const REST_MS_MAX = 1_000;
 
-/**
- * Work that nobody waits for rests between its pieces while requests are at work: the server and
- * this process have no more of it than a part of the time.
- */
-export class GivingWay {
+/** Pauses background work between batches while requests run. */
+export class BackgroundPacer {
   private since = elapsed();
 
   constructor(
@@ -17,8 +14,8 @@ export class GivingWay {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Call it after each piece. Ends early with the signal. */
-  async rest(): Promise<void> {
+  /** To be called after each batch. Ends early with the signal. */
+  async pause(): Promise<void> {
     const workedMs = elapsed() - this.since;
     if (this.isBusy()) await pause(Math.min(workedMs * TIMES, REST_MS_MAX), this.signal);
     this.since = elapsed();

@@ -1,10 +1,10 @@
 import type { Decision } from '../../decision.js';
-import type { Ask } from '../../fact.js';
+import type { Command } from '../../fact.js';
 import type { AccountEvent, PersonId } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
 
-/** A person wants no further mails. Harmless for somebody who is gone, and when repeated. */
-export type UnsubscribeFromMails = Ask<'UnsubscribeFromMails', { person: PersonId }>;
+/** The person wants no further mails. Without effect for a forgotten person or when repeated. */
+export type UnsubscribeFromMails = Command<'UnsubscribeFromMails', { person: PersonId }>;
 
 export function unsubscribeFromMails(
   state: AccountState,

@@ -2,19 +2,16 @@ import type { PersonId, Profile } from '../account.events.js';
 import type { Draft } from '../draft.js';
 import { changeProfile } from './profile-change.js';
 
-/** Where a user called from: known only for calls with the user's own token. */
-export interface Seen {
+/** Origin of a call, known only with the user's own token. */
+export interface CallOrigin {
   readonly ip: string;
   readonly userAgent: string | null;
-  /** The domain of the page that the client names; null: none. */
+  /** Domain of the page that the client names. */
   readonly source: string | null;
 }
 
-/**
- * The profile with the new address and page: first values stay, last ones are replaced; the
- * referring page is that of the first call.
- */
-export function withSeen(profile: Profile, seen: Seen | undefined): Profile {
+/** First address and page stay, last ones are replaced; the first call sets the referring page. */
+export function withCallOrigin(profile: Profile, seen: CallOrigin | undefined): Profile {
   if (seen === undefined) return profile;
   return {
     ...profile,
@@ -26,8 +23,13 @@ export function withSeen(profile: Profile, seen: Seen | undefined): Profile {
   };
 }
 
-/** Records the address of a known user's call. */
-export function noteSeen(draft: Draft, person: PersonId, seen: Seen | undefined, at: number): void {
+/** Records the origin of a known user's call. */
+export function recordCallOrigin(
+  draft: Draft,
+  person: PersonId,
+  seen: CallOrigin | undefined,
+  at: number,
+): void {
   const profile = draft.state.users.get(person)?.profile;
-  if (profile) changeProfile(draft, person, withSeen(profile, seen), at);
+  if (profile) changeProfile(draft, person, withCallOrigin(profile, seen), at);
 }

@@ -1,12 +1,11 @@
 import { after } from './world.js';
 
-/** The work did not finish in time. */
-export class NoAnswerInTime extends Error {
-  override readonly name = 'NoAnswerInTime';
+export class TimeoutError extends Error {
+  override readonly name = 'TimeoutError';
 }
 
-/** Waits for the work, at most that long. @throws what the work throws in time. */
-export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+/** Waits for the work, at most this long. @throws what the work throws in time. */
+export async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
   let cancel: () => void = () => undefined;
   const over = new Promise<void>((resolve) => {
     cancel = after(ms, resolve);
@@ -18,14 +17,11 @@ export async function atMost(ms: number, work: Promise<unknown>): Promise<void> 
   }
 }
 
-/**
- * The work's result; a late result is dropped. @throws {NoAnswerInTime}, or the result of `late`,
- * after this many milliseconds.
- */
-export async function inTime<T>(
+/** A late result is dropped. @throws {TimeoutError} or the result of `late`. */
+export async function withTimeout<T>(
   work: Promise<T>,
   ms: number,
-  late: () => Error = () => new NoAnswerInTime('no answer in time'),
+  late: () => Error = () => new TimeoutError('no answer in time'),
 ): Promise<T> {
   let cancel: () => void = () => undefined;
   const tooLate = new Promise<never>((_, reject) => {

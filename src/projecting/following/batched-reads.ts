@@ -1,13 +1,9 @@
 import pg from 'pg';
 import type { Values } from '../../postgres/statements.js';
 
-/**
- * Reads of one statement: the slowest one is what the others wait for, and while the database finds
- * some, others are answered.
- */
-const TOGETHER_MAX = 16;
+/** All reads of a statement wait for the slowest; smaller statements run in parallel. */
+const BATCH_MAX = 16;
 
-/** A read that waits for the end of the turn. */
 interface Waiting {
   readonly values: Values;
   readonly resolve: (row: unknown) => void;
@@ -18,11 +14,11 @@ interface Waiting {
 export type FindRows = (lists: Values) => Promise<readonly unknown[]>;
 
 /**
- * Reads of one query. Those that begin in one turn of the event loop share a statement, so each of
- * them sees all that was committed before it began. Where the statement fails at the server, each
- * is tried by itself: a read fails for its own fault only.
+ * Reads of one query. Those of one turn of the event loop share a statement, so each sees all that
+ * was committed before it began. When the statement fails at the server, each is retried alone, so
+ * that a read fails for its own fault only.
  */
-export class ReadsTogether {
+export class BatchedReads {
   private readonly waiting: Waiting[] = [];
 
   /** @param names of the values. */
@@ -41,7 +37,7 @@ export class ReadsTogether {
   }
 
   private begin(): void {
-    while (this.waiting.length > 0) void this.answer(this.waiting.splice(0, TOGETHER_MAX));
+    while (this.waiting.length > 0) void this.answer(this.waiting.splice(0, BATCH_MAX));
   }
 
   private async answer(reads: readonly Waiting[]): Promise<void> {
