@@ -89,76 +89,77 @@ it('an unknown or forgotten user has no facts', () => {
   expect(factsOf(erasureRequested([BOB.person]), erasureCompleted([BOB.person]))).toBeUndefined();
 });
 
-describe('a reward', () => {
-  const NONE = {
-    currency: null,
-    discountPercent: null,
-    monthsDiscountIsValid: null,
-    assignedCredit: null,
-    redeemedCredit: null,
-    redemptions: null,
-    amount: null,
-    fuelTankCode: null,
-    fuelTankType: null,
-    pushState: null,
-    pushReason: null,
-    externalReference: null,
-  };
-  const factsOf = (granted: ReturnType<typeof rewardGranted>, ...events: AccountEvent[]) => {
-    const state = stateOf(granted, ...events);
-    const reward = state.rewards.get(granted.rewardId);
-    return reward && rewardFacts(state, ACME.accountRef, reward);
-  };
+const NONE = {
+  currency: null,
+  discountPercent: null,
+  monthsDiscountIsValid: null,
+  assignedCredit: null,
+  redeemedCredit: null,
+  redemptions: null,
+  amount: null,
+  fuelTankCode: null,
+  fuelTankType: null,
+  pushState: null,
+  pushReason: null,
+  externalReference: null,
+};
+const rewardFactsOf = (granted: ReturnType<typeof rewardGranted>, ...events: AccountEvent[]) => {
+  const state = stateOf(granted, ...events);
+  const reward = state.rewards.get(granted.rewardId);
+  return reward && rewardFacts(state, ACME.accountRef, reward);
+};
 
-  it('of credit has what was assigned and redeemed, and no redemption of clients', () => {
-    const value = { ...credit(500), currency: 'EUR' } as const;
-    const granted = rewardGranted('w1', BOB, value);
-    expect(factsOf(granted, creditRedeemed(granted, 'r1', 200, 3_000))).toMatchObject({
-      ...NONE,
-      rewardId: 'w1',
-      accountRef: ACME.accountRef,
-      accountId: 'acme',
-      userId: 'bob',
-      type: 'CREDIT',
-      unit: 'CENTS',
-      currency: 'EUR',
-      assignedCredit: 500,
-      redeemedCredit: 200,
-      redemptions: [],
-    });
+it('a reward of credit has what was assigned and redeemed, and no redemption of clients', () => {
+  const value = { ...credit(500), currency: 'EUR' } as const;
+  const granted = rewardGranted('w1', BOB, value);
+  expect(rewardFactsOf(granted, creditRedeemed(granted, 'r1', 200, 3_000))).toMatchObject({
+    ...NONE,
+    rewardId: 'w1',
+    accountRef: ACME.accountRef,
+    accountId: 'acme',
+    userId: 'bob',
+    type: 'CREDIT',
+    unit: 'CENTS',
+    currency: 'EUR',
+    assignedCredit: 500,
+    redeemedCredit: 200,
+    redemptions: [],
   });
+});
 
-  it.each([
-    ['immediately', null, 2_100],
-    ['on its date', 7_000, 7_000],
-  ])('that redeems itself %s has that redemption', (_name, dateScheduledFor, dateRedeemed) => {
+it.each([
+  ['immediately', null, 2_100],
+  ['on its date', 7_000, 7_000],
+])(
+  'a reward that redeems itself %s has that redemption',
+  (_name, dateScheduledFor, dateRedeemed) => {
     const granted = rewardGranted('w1', BOB, credit(500), {
       redeemsAutomatically: true,
       dateScheduledFor,
     });
-    expect(factsOf(granted)).toMatchObject({ redemptions: [] });
-    expect(factsOf(granted, creditRedeemed(granted, 'r1', 500, 8_000))).toMatchObject({
+    expect(rewardFactsOf(granted)).toMatchObject({ redemptions: [] });
+    expect(rewardFactsOf(granted, creditRedeemed(granted, 'r1', 500, 8_000))).toMatchObject({
       redemptions: [{ id: automaticRedemptionId('w1'), dateRedeemed, quantityRedeemed: 500 }],
     });
-  });
+  },
+);
 
-  it('of a discount or a tank has their members', () => {
-    const months = { ...discount(10), monthsDiscountIsValid: 3 } as const;
-    expect(factsOf(rewardGranted('w1', BOB, months))).toMatchObject({
-      ...NONE,
-      type: 'PCT_DISCOUNT',
-      unit: '%',
-      discountPercent: 10,
-      monthsDiscountIsValid: 3,
-    });
-    expect(factsOf(rewardGranted('w1', BOB, tankCode('CODE-1')))).toMatchObject({
-      ...NONE,
-      type: 'FUELTANK',
-      unit: null,
-      amount: 5,
-      fuelTankCode: 'CODE-1',
-      fuelTankType: 'CREDIT',
-    });
+it('a reward of a discount or a tank has their members', () => {
+  const months = { ...discount(10), monthsDiscountIsValid: 3 } as const;
+  expect(rewardFactsOf(rewardGranted('w1', BOB, months))).toMatchObject({
+    ...NONE,
+    type: 'PCT_DISCOUNT',
+    unit: '%',
+    discountPercent: 10,
+    monthsDiscountIsValid: 3,
+  });
+  expect(rewardFactsOf(rewardGranted('w1', BOB, tankCode('CODE-1')))).toMatchObject({
+    ...NONE,
+    type: 'FUELTANK',
+    unit: null,
+    amount: 5,
+    fuelTankCode: 'CODE-1',
+    fuelTankType: 'CREDIT',
   });
 });
 

@@ -220,34 +220,32 @@ it('a customer that another account gets is released once for what is recorded',
   expect(release(initialState, command)).toEqual({ events: [] });
 });
 
-describe('a dispute', () => {
-  const paid = received('a', 1, invoice(10), ids('in_1', 'pi_1'));
-  const disputed = (status: string, created: number, amount: number | null = 10) =>
-    received(
-      `${status} ${created}`,
-      created,
-      { kind: 'DISPUTED', status, since: 2, amount },
-      ids(null, 'ch_1', 'pi_1'),
-    );
+const charged = received('a', 1, invoice(10), ids('in_1', 'pi_1'));
+const disputed = (status: string, created: number, amount: number | null = 10) =>
+  received(
+    `${status} ${created}`,
+    created,
+    { kind: 'DISPUTED', status, since: 2, amount },
+    ids(null, 'ch_1', 'pi_1'),
+  );
 
-  it.each([
-    ['that is lost', disputed('lost', 3), 3],
-    ['that is lost, of a charge of an unknown amount', disputed('lost', 3, null), 3],
-    ['that is lost, of a part', disputed('lost', 3, 9), null],
-    ['that is won', disputed('won', 3), null],
-    ['that is open', disputed('needs_response', 2), null],
-  ] as const)('%s', (_, dispute, refundedAt) => {
-    expect(picture(dispute, paid).refundedAt).toBe(refundedAt);
-  });
+it.each([
+  ['that is lost', disputed('lost', 3), 3],
+  ['that is lost, of a charge of an unknown amount', disputed('lost', 3, null), 3],
+  ['that is lost, of a part', disputed('lost', 3, 9), null],
+  ['that is won', disputed('won', 3), null],
+  ['that is open', disputed('needs_response', 2), null],
+] as const)('a dispute %s', (_, dispute, refundedAt) => {
+  expect(picture(dispute, charged).refundedAt).toBe(refundedAt);
+});
 
-  it('is shown with its newest status, at the account that had the charge', () => {
-    const events = [paid, disputed('lost', 2), disputed('needs_response', 2)];
-    const shown = [{ charge: 'ch_1', status: 'lost', created: 2 }];
-    expect(disputesOf(after(...events), LINK)).toEqual(shown);
-    const released: CustomerEvent = { type: 'CustomerReleased', at: 1, account: 'former' };
-    const [first = paid, ...later] = events;
-    expect(disputesOf(after(first, released, ...later), LINK)).toEqual([]);
-  });
+it('a dispute is shown with its newest status, at the account that had the charge', () => {
+  const events = [charged, disputed('lost', 2), disputed('needs_response', 2)];
+  const shown = [{ charge: 'ch_1', status: 'lost', created: 2 }];
+  expect(disputesOf(after(...events), LINK)).toEqual(shown);
+  const released: CustomerEvent = { type: 'CustomerReleased', at: 1, account: 'former' };
+  const [first = charged, ...later] = events;
+  expect(disputesOf(after(first, released, ...later), LINK)).toEqual([]);
 });
 
 const anyFact: fc.Arbitrary<ProviderFact> = fc.oneof(
@@ -305,39 +303,38 @@ it('the memory of repetitions has 10 000 events of a day at most: the next one i
   ]);
 });
 
-describe('a picture', () => {
-  const paid = (name: string, created: number, amount: number, over = {}) =>
-    received(name, created, invoice(amount), over);
+const invoicePaid = (name: string, created: number, amount: number, over = {}) =>
+  received(name, created, invoice(amount), over);
 
-  it('counts as deleted after one event of the deletion', () => {
-    const gone = received('g', 9, { kind: 'CUSTOMER_DELETED' });
-    expect(picture(paid('a', 1, 5)).isGone).toBe(false);
-    expect(picture(paid('a', 1, 5), gone).isGone).toBe(true);
-  });
+it('a picture counts as deleted after one event of the deletion', () => {
+  const gone = received('g', 9, { kind: 'CUSTOMER_DELETED' });
+  expect(picture(invoicePaid('a', 1, 5)).isGone).toBe(false);
+  expect(picture(invoicePaid('a', 1, 5), gone).isGone).toBe(true);
+});
 
-  it.each([
-    ['of the invoice', ids('in_1'), ids('in_1'), 100, 100, true],
-    ['of one of its payments', ids(null, 'pi_1', 'ch_1'), ids(null, 'ch_1'), 100, 100, true],
-    ['of another invoice', ids('in_1'), ids('in_2'), 100, 100, false],
-    ['of nothing that is named', ids(null), ids(null), 100, 100, false],
-    ['of a part', ids('in_1'), ids('in_1'), 100, 99, false],
-    ['of a smaller payment', ids('in_1'), ids('in_1'), 60, 60, false],
-  ])('has a refund of all of the first invoice: %s', (_name, ...rest) => {
-    const [ofInvoice, ofRefund, amount, refunded, isRefunded] = rest;
-    const facts = [
-      paid('a', 1, 100, ofInvoice),
-      received('r', 5, refund(amount, refunded), ofRefund),
-    ];
-    expect(picture(...facts).refundedAt).toBe(isRefunded ? 5 : null);
-  });
+it.each([
+  ['of the invoice', ids('in_1'), ids('in_1'), 100, 100, true],
+  ['of one of its payments', ids(null, 'pi_1', 'ch_1'), ids(null, 'ch_1'), 100, 100, true],
+  ['of another invoice', ids('in_1'), ids('in_2'), 100, 100, false],
+  ['of nothing that is named', ids(null), ids(null), 100, 100, false],
+  ['of a part', ids('in_1'), ids('in_1'), 100, 99, false],
+  ['of a smaller payment', ids('in_1'), ids('in_1'), 60, 60, false],
+])('a picture has a refund of all of the first invoice: %s', (_name, ...rest) => {
+  const [ofInvoice, ofRefund, amount, refunded, isRefunded] = rest;
+  const facts = [
+    invoicePaid('a', 1, 100, ofInvoice),
+    received('r', 5, refund(amount, refunded), ofRefund),
+  ];
+  expect(picture(...facts).refundedAt).toBe(isRefunded ? 5 : null);
+});
 
-  it('has no refund when the ids of either are erased, or nothing was paid', () => {
-    const erased = { ids: { subject: 'customer', value: null } };
-    const refunded = received('r', 5, refund(100), ids('in_1'));
-    expect(picture(paid('a', 1, 100, erased), refunded).refundedAt).toBeNull();
-    expect(
-      picture(paid('a', 1, 100, ids('in_1')), received('r', 5, refund(100), erased)).refundedAt,
-    ).toBeNull();
-    expect(picture(refunded).refundedAt).toBeNull();
-  });
+it('a picture has no refund when the ids of either are erased, or nothing was paid', () => {
+  const erased = { ids: { subject: 'customer', value: null } };
+  const refunded = received('r', 5, refund(100), ids('in_1'));
+  expect(picture(invoicePaid('a', 1, 100, erased), refunded).refundedAt).toBeNull();
+  expect(
+    picture(invoicePaid('a', 1, 100, ids('in_1')), received('r', 5, refund(100), erased))
+      .refundedAt,
+  ).toBeNull();
+  expect(picture(refunded).refundedAt).toBeNull();
 });

@@ -115,81 +115,79 @@ it('redeeming one reward is not possible for a cancelled reward', () => {
   }
 });
 
-describe('redeeming of the account', () => {
-  const redeem = (amount: number, unit = 'CENTS', now = NOW) =>
-    ({ type: 'RedeemAccountCredit', redemptionId: 'redemption', amount, unit, now }) as const;
-  const of = (
-    rewardId: string,
-    amount: number,
-    over: Partial<AccountEventOf<'RewardGranted'>> = {},
-  ) => rewardGranted(rewardId, BOB, credit(amount), over);
+const redeemOfAccount = (amount: number, unit = 'CENTS', now = NOW) =>
+  ({ type: 'RedeemAccountCredit', redemptionId: 'redemption', amount, unit, now }) as const;
+const of = (
+  rewardId: string,
+  amount: number,
+  over: Partial<AccountEventOf<'RewardGranted'>> = {},
+) => rewardGranted(rewardId, BOB, credit(amount), over);
 
-  it('takes the soonest expiry first, then the oldest grant, then by id', () => {
-    const never = of('never', 10, { at: 1_000 });
-    const late = of('late', 10, { at: 900, dateExpires: NOW + 9 });
-    const soon = of('soon', 10, { at: 3_000, dateExpires: NOW + 5 });
-    const soonToo = of('soon-too', 10, { at: 3_000, dateExpires: NOW + 5 });
-    const soonOlder = of('zzz', 10, { at: 2_000, dateExpires: NOW + 5 });
-    given(HERE, never, late, soonToo, soon, soonOlder)
-      .when(redeem(45))
-      .then(
-        creditRedeemed(soonOlder, 'redemption-0', 10, NOW),
-        creditRedeemed(soon, 'redemption-1', 10, NOW),
-        creditRedeemed(soonToo, 'redemption-2', 10, NOW),
-        creditRedeemed(late, 'redemption-3', 10, NOW),
-        creditRedeemed(never, 'redemption-4', 5, NOW),
-      );
-  });
+it('redeeming of the account takes the soonest expiry first, then the oldest grant, then by id', () => {
+  const never = of('never', 10, { at: 1_000 });
+  const late = of('late', 10, { at: 900, dateExpires: NOW + 9 });
+  const soon = of('soon', 10, { at: 3_000, dateExpires: NOW + 5 });
+  const soonToo = of('soon-too', 10, { at: 3_000, dateExpires: NOW + 5 });
+  const soonOlder = of('zzz', 10, { at: 2_000, dateExpires: NOW + 5 });
+  given(HERE, never, late, soonToo, soon, soonOlder)
+    .when(redeemOfAccount(45))
+    .then(
+      creditRedeemed(soonOlder, 'redemption-0', 10, NOW),
+      creditRedeemed(soon, 'redemption-1', 10, NOW),
+      creditRedeemed(soonToo, 'redemption-2', 10, NOW),
+      creditRedeemed(late, 'redemption-3', 10, NOW),
+      creditRedeemed(never, 'redemption-4', 5, NOW),
+    );
+});
 
-  it('takes of one unit, in every spelling, and of credit alone', () => {
-    const spelled = rewardGranted('b', BOB, credit(10, 'Cents'));
-    const others = [
-      rewardGranted('c', BOB, credit(100, 'POINTS')),
-      rewardGranted('d', BOB, discount(10)),
-      rewardGranted('e', BOB, tankCode('T')),
-    ];
-    const a = of('a', 10);
-    given(HERE, a, spelled, others)
-      .when(redeem(20, 'cents'))
-      .then(
-        creditRedeemed(a, 'redemption-0', 10, NOW),
-        creditRedeemed(spelled, 'redemption-1', 10, NOW),
-      );
-    given(HERE, a, spelled, others)
-      .when(redeem(21))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 21 exceeds the available credit 20 CENTS');
-  });
+it('redeeming of the account takes of one unit, in every spelling, and of credit alone', () => {
+  const spelled = rewardGranted('b', BOB, credit(10, 'Cents'));
+  const others = [
+    rewardGranted('c', BOB, credit(100, 'POINTS')),
+    rewardGranted('d', BOB, discount(10)),
+    rewardGranted('e', BOB, tankCode('T')),
+  ];
+  const a = of('a', 10);
+  given(HERE, a, spelled, others)
+    .when(redeemOfAccount(20, 'cents'))
+    .then(
+      creditRedeemed(a, 'redemption-0', 10, NOW),
+      creditRedeemed(spelled, 'redemption-1', 10, NOW),
+    );
+  given(HERE, a, spelled, others)
+    .when(redeemOfAccount(21))
+    .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 21 exceeds the available credit 20 CENTS');
+});
 
-  it('is all or nothing', () => {
-    given(HERE, of('a', 10))
-      .when(redeem(11))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 11 exceeds the available credit 10 CENTS');
-    given(HERE)
-      .when(redeem(1))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 CENTS');
-    given(HERE, of('a', 10))
-      .when(redeem(1, 'POINTS'))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 POINTS');
-    given(HERE, of('a', 10))
-      .when(redeem(0))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 0 must be a whole number above zero');
-    given().when(redeem(1)).refused('ACCOUNT_NOT_FOUND');
-  });
+it('redeeming of the account is all or nothing', () => {
+  given(HERE, of('a', 10))
+    .when(redeemOfAccount(11))
+    .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 11 exceeds the available credit 10 CENTS');
+  given(HERE)
+    .when(redeemOfAccount(1))
+    .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 CENTS');
+  given(HERE, of('a', 10))
+    .when(redeemOfAccount(1, 'POINTS'))
+    .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 POINTS');
+  given(HERE, of('a', 10))
+    .when(redeemOfAccount(0))
+    .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 0 must be a whole number above zero');
+  given().when(redeemOfAccount(1)).refused('ACCOUNT_NOT_FOUND');
+});
 
-  it('uses the clock, and records due dates of the taken rewards only', () => {
-    const gone = of('gone', 10, { dateExpires: 4_000 });
-    const due = of('due', 10, { dateScheduledFor: 3_000 });
-    const later = of('later', 10, { dateScheduledFor: NOW + 1 });
-    given(HERE, gone, due, later)
-      .when(redeem(10))
-      .then(
-        aboutReward('RewardBecameAvailable', due, 10, 3_000),
-        creditRedeemed(due, 'redemption-0', 10, NOW),
-      );
-    given(HERE, gone, due, later)
-      .when(redeem(11))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 11 exceeds the available credit 10 CENTS');
-  });
+it('redeeming of the account uses the clock, and records due dates of the taken rewards only', () => {
+  const gone = of('gone', 10, { dateExpires: 4_000 });
+  const due = of('due', 10, { dateScheduledFor: 3_000 });
+  const later = of('later', 10, { dateScheduledFor: NOW + 1 });
+  given(HERE, gone, due, later)
+    .when(redeemOfAccount(10))
+    .then(
+      aboutReward('RewardBecameAvailable', due, 10, 3_000),
+      creditRedeemed(due, 'redemption-0', 10, NOW),
+    );
+  given(HERE, gone, due, later)
+    .when(redeemOfAccount(11))
+    .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 11 exceeds the available credit 10 CENTS');
 });
 
 it('spendable credit follows the clock', () => {

@@ -276,31 +276,23 @@ it('the conversion happens without a reward that would exceed the countable maxi
     );
 });
 
-describe('the end', () => {
-  const running = [...here, attributed, bob, started()];
-  const ended: AccountEvent = { type: 'ReferralEnded', at: NOW, referralId: 'referral' };
+const ended: AccountEvent = { type: 'ReferralEnded', at: NOW, referralId: 'referral' };
 
-  it('happens with CANCELLED, once', () => {
-    given(running).when(sync(CANCELLED)).then(subscriptionChanged(CANCELLED, NOW), ended);
-    given(running, subscriptionChanged(CANCELLED), ended).when(sync(CANCELLED)).then();
-    const again = [
-      subscriptionChanged(CANCELLED),
-      ended,
-      subscriptionChanged(PAID),
-      convertedNow(),
-    ];
-    given(running, again).when(sync(CANCELLED)).then(subscriptionChanged(CANCELLED, NOW));
-  });
+it('the end happens with CANCELLED, once', () => {
+  given(running).when(sync(CANCELLED)).then(subscriptionChanged(CANCELLED, NOW), ended);
+  given(running, subscriptionChanged(CANCELLED), ended).when(sync(CANCELLED)).then();
+  const again = [subscriptionChanged(CANCELLED), ended, subscriptionChanged(PAID), convertedNow()];
+  given(running, again).when(sync(CANCELLED)).then(subscriptionChanged(CANCELLED, NOW));
+});
 
-  it('happens for a converted referral too, and rewards stay', () => {
-    given(running, startReward(2_000), subscriptionChanged(PAID), convertedNow({ at: 3_000 }))
-      .when(sync(CANCELLED))
-      .then(subscriptionChanged(CANCELLED, NOW), ended);
-  });
+it('the end happens for a converted referral too, and rewards stay', () => {
+  given(running, startReward(2_000), subscriptionChanged(PAID), convertedNow({ at: 3_000 }))
+    .when(sync(CANCELLED))
+    .then(subscriptionChanged(CANCELLED, NOW), ended);
+});
 
-  it('does not happen for an account without a referral', () => {
-    given(here, attributed).when(sync(CANCELLED)).then(subscriptionChanged(CANCELLED, NOW));
-  });
+it('the end does not happen for an account without a referral', () => {
+  given(here, attributed).when(sync(CANCELLED)).then(subscriptionChanged(CANCELLED, NOW));
 });
 
 const UNLIKE: ComparedProfile = {

@@ -327,27 +327,25 @@ it('a discount has no redemption', () => {
     .then(pushed(TEN_OFF));
 });
 
-describe('a push whose owner was forgotten, and which was looked for', () => {
-  const events = [...LINKED, CREDIT, STARTED, erasureRequested([BOB.person])];
-  const reason = 'its owner was deleted';
+const forgottenSince = [...LINKED, CREDIT, STARTED, erasureRequested([BOB.person])];
+const reason = 'its owner was deleted';
 
-  it('ends when its call had no effect, and is due no more', () => {
-    const ended = { ...refused(), reason };
-    given(events).when(AGAIN).then(ended);
-    const state = fold([...events, ended]);
-    expect(duePushes(state, { now: NOW, retriesParked: true }).rewards).toEqual([]);
-    given(events, { ...refused(), mayBePaid: true })
-      .when(AGAIN)
-      .then(ended);
-    given(events, ended).when(AGAIN).then();
-  });
+it('a push of a forgotten owner that was looked for ends when its call had no effect, and is due no more', () => {
+  const ended = { ...refused(), reason };
+  given(forgottenSince).when(AGAIN).then(ended);
+  const state = fold([...forgottenSince, ended]);
+  expect(duePushes(state, { now: NOW, retriesParked: true }).rewards).toEqual([]);
+  given(forgottenSince, { ...refused(), mayBePaid: true })
+    .when(AGAIN)
+    .then(ended);
+  given(forgottenSince, ended).when(AGAIN).then();
+});
 
-  it('is paid where one of its subscriptions has the discount', () => {
-    const begun = started(TEN_OFF, [tenOff('sub_1'), tenOff('sub_2')]);
-    given(LINKED, TEN_OFF, begun, erasureRequested([BOB.person]))
-      .when(start({ replaces: 1, done: ['sub_1'], reference: 'di_1' }))
-      .then(pushed(TEN_OFF, personal(SUBJECT, 'di_1')));
-  });
+it('a push of a forgotten owner that was looked for is paid where one of its subscriptions has the discount', () => {
+  const begun = started(TEN_OFF, [tenOff('sub_1'), tenOff('sub_2')]);
+  given(LINKED, TEN_OFF, begun, erasureRequested([BOB.person]))
+    .when(start({ replaces: 1, done: ['sub_1'], reference: 'di_1' }))
+    .then(pushed(TEN_OFF, personal(SUBJECT, 'di_1')));
 });
 
 const cancel: CompleteCommand = { type: 'CancelReward', rewardId: 'r', now: NOW };

@@ -214,41 +214,39 @@ it('cancelling first records due dates', () => {
     );
 });
 
-describe('settling', () => {
-  const settle = (now: number) => ({ type: 'SettleReward', rewardId: 'reward', now }) as const;
-  const reward = rewardGranted('reward', BOB, credit(5), {
-    dateScheduledFor: 3_000,
-    dateExpires: 4_000,
-  });
-  const available = aboutReward('RewardBecameAvailable', reward, 5, 3_000);
-  const expired = aboutReward('RewardExpired', reward, 5, 4_000);
+const settle = (now: number) => ({ type: 'SettleReward', rewardId: 'reward', now }) as const;
+const dated = rewardGranted('reward', BOB, credit(5), {
+  dateScheduledFor: 3_000,
+  dateExpires: 4_000,
+});
+const available = aboutReward('RewardBecameAvailable', dated, 5, 3_000);
+const expired = aboutReward('RewardExpired', dated, 5, 4_000);
 
-  it('records due dates with their own time, once', () => {
-    given(HERE, reward).when(settle(2_999)).then();
-    given(HERE, reward).when(settle(3_000)).then(available);
-    given(HERE, reward, available).when(settle(3_999)).then();
-    given(HERE, reward, available).when(settle(4_000)).then(expired);
-    given(HERE, reward).when(settle(9_000)).then(available, expired);
-    given(HERE, reward, available, expired).when(settle(9_000)).then();
-  });
+it('settling records due dates with their own time, once', () => {
+  given(HERE, dated).when(settle(2_999)).then();
+  given(HERE, dated).when(settle(3_000)).then(available);
+  given(HERE, dated, available).when(settle(3_999)).then();
+  given(HERE, dated, available).when(settle(4_000)).then(expired);
+  given(HERE, dated).when(settle(9_000)).then(available, expired);
+  given(HERE, dated, available, expired).when(settle(9_000)).then();
+});
 
-  it('posts the remaining credit', () => {
-    given(HERE, reward, available, creditRedeemed(reward, 'r', 2, 3_500))
-      .when(settle(4_000))
-      .then(aboutReward('RewardExpired', reward, 3, 4_000));
-  });
+it('settling posts the remaining credit', () => {
+  given(HERE, dated, available, creditRedeemed(dated, 'r', 2, 3_500))
+    .when(settle(4_000))
+    .then(aboutReward('RewardExpired', dated, 3, 4_000));
+});
 
-  it('works for every kind of reward', () => {
-    const percent = rewardGranted('reward', BOB, discount(5), { dateExpires: 4_000 });
-    given(HERE, percent)
-      .when(settle(4_000))
-      .then(aboutReward('RewardExpired', percent, 0, 4_000));
-    expect(refOf(given(HERE, percent).state, 'reward')).toEqual({
-      rewardId: 'reward',
-      person: BOB.person,
-      rewardType: 'PCT_DISCOUNT',
-      unit: '%',
-    });
+it('settling works for every kind of reward', () => {
+  const percent = rewardGranted('reward', BOB, discount(5), { dateExpires: 4_000 });
+  given(HERE, percent)
+    .when(settle(4_000))
+    .then(aboutReward('RewardExpired', percent, 0, 4_000));
+  expect(refOf(given(HERE, percent).state, 'reward')).toEqual({
+    rewardId: 'reward',
+    person: BOB.person,
+    rewardType: 'PCT_DISCOUNT',
+    unit: '%',
   });
 });
 

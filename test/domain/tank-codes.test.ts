@@ -207,57 +207,55 @@ it('a pool is filled up by a newer version, unless its codes now belong to anoth
   ).toBeUndefined();
 });
 
-describe('a reward of a tank code', () => {
-  const { fuelTankCode: _, ...value } = {
-    type: 'FUELTANK',
-    fuelTankCode: 'A',
-    fuelTankType: 'CREDIT',
-    amount: 5,
-    unit: null,
-  } as const;
-  const program = aProgram({ referredReward: terms(value), referrerReward: null });
-  const here = [accountOpened(ACME), userIdentified(ACME, 'bob'), accountAttributed('ANNLEE', ANN)];
-  const start = (tankCodes: Provided['tankCodes']) =>
-    given(here).when(
-      upsertUser('bob', {
-        context: annStands({
-          program,
-          provided: { ...NOTHING_PROVIDED, ...announced(), tankCodes },
-        }),
+const { fuelTankCode: _, ...tank } = {
+  type: 'FUELTANK',
+  fuelTankCode: 'A',
+  fuelTankType: 'CREDIT',
+  amount: 5,
+  unit: null,
+} as const;
+const program = aProgram({ referredReward: terms(tank), referrerReward: null });
+const here = [accountOpened(ACME), userIdentified(ACME, 'bob'), accountAttributed('ANNLEE', ANN)];
+const start = (tankCodes: Provided['tankCodes']) =>
+  given(here).when(
+    upsertUser('bob', {
+      context: annStands({
+        program,
+        provided: { ...NOTHING_PROVIDED, ...announced(), tankCodes },
       }),
-    );
+    }),
+  );
 
-  it('needs a code of the pool first', () => {
-    const asked = {
-      kind: 'tank-code',
-      rewardId: 'reward-of-start',
-      programId: 'default',
-      programVersion: 1,
-      rule: 'referredReward',
-      value,
-      lapses: 0,
-    } as const;
-    start({}).needs(asked);
-    start({ another: { code: 'B', lapses: 0 } }).needs(asked);
-  });
+it('a reward of a tank code needs a code of the pool first', () => {
+  const asked = {
+    kind: 'tank-code',
+    rewardId: 'reward-of-start',
+    programId: 'default',
+    programVersion: 1,
+    rule: 'referredReward',
+    value: tank,
+    lapses: 0,
+  } as const;
+  start({}).needs(asked);
+  start({ another: { code: 'B', lapses: 0 } }).needs(asked);
+});
 
-  it('has the reserved code', () => {
-    const { decision } = start({ 'reward-of-start': { code: 'A', lapses: 0 } });
-    const granted = rewardGranted('reward-of-start', BOB, tankCode('A'), {
-      at: NOW,
-      ...OF_REFERRAL,
-    });
-    expect('events' in decision && decision.events.slice(1)).toEqual([granted]);
+it('a reward of a tank code has the reserved code', () => {
+  const { decision } = start({ 'reward-of-start': { code: 'A', lapses: 0 } });
+  const granted = rewardGranted('reward-of-start', BOB, tankCode('A'), {
+    at: NOW,
+    ...OF_REFERRAL,
   });
+  expect('events' in decision && decision.events.slice(1)).toEqual([granted]);
+});
 
-  it('is not granted from an empty pool, and the log has the reason', () => {
-    const { decision } = start({ 'reward-of-start': { code: null, lapses: 0 } });
-    const withheld = rewardWithheld({
-      at: NOW,
-      rewardId: 'reward-of-start',
-      person: BOB.person,
-      reason: 'POOL_EMPTY',
-    });
-    expect('events' in decision && decision.events.slice(1)).toEqual([withheld]);
+it('a reward of a tank code is not granted from an empty pool, and the log has the reason', () => {
+  const { decision } = start({ 'reward-of-start': { code: null, lapses: 0 } });
+  const withheld = rewardWithheld({
+    at: NOW,
+    rewardId: 'reward-of-start',
+    person: BOB.person,
+    reason: 'POOL_EMPTY',
   });
+  expect('events' in decision && decision.events.slice(1)).toEqual([withheld]);
 });

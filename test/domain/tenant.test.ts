@@ -318,68 +318,62 @@ it('a tenant names the moment before which no token may be issued, recording onl
   set.when(change(null)).then({ ...changed, tokensNotBefore: null });
 });
 
-describe('applying a program', () => {
-  const apply = (document: ProgramDocument): TenantCommand => ({
-    type: 'ApplyProgram',
-    program: document,
-    now: NOW,
-  });
-  const applied = (
-    document: ProgramDocument,
-    version: number,
-    isDefault: boolean,
-  ): TenantEvent => ({
-    type: 'ProgramApplied',
-    at: NOW,
-    version,
-    isDefault,
-    document,
-    eventRules: [],
-  });
-  const changed: ProgramDocument = { id: 'default', referrerReward: null, name: 'Changed' };
-  const partners: ProgramDocument = { id: 'partners' };
+const apply = (document: ProgramDocument): TenantCommand => ({
+  type: 'ApplyProgram',
+  program: document,
+  now: NOW,
+});
+const applied = (document: ProgramDocument, version: number, isDefault: boolean): TenantEvent => ({
+  type: 'ProgramApplied',
+  at: NOW,
+  version,
+  isDefault,
+  document,
+  eventRules: [],
+});
+const renamed: ProgramDocument = { id: 'default', referrerReward: null, name: 'Changed' };
+const partners: ProgramDocument = { id: 'partners' };
 
-  it('gives changed terms a new version; the same document changes nothing', () => {
-    given(created)
-      .when(apply(changed))
-      .then(applied(changed, 2, true));
-    given(created, applied(changed, 2, true))
-      .when(apply(program))
-      .then(applied(program, 3, true));
-    given(created)
-      .when(apply({ ...program }))
-      .then();
-  });
+it('applying a program gives changed terms a new version; the same document changes nothing', () => {
+  given(created)
+    .when(apply(renamed))
+    .then(applied(renamed, 2, true));
+  given(created, applied(renamed, 2, true))
+    .when(apply(program))
+    .then(applied(program, 3, true));
+  given(created)
+    .when(apply({ ...program }))
+    .then();
+});
 
-  it('adds a program next to the default one', () => {
-    given(created)
-      .when(apply(partners))
-      .then(applied(partners, 1, false));
-    expect(given(created, applied(partners, 1, false)).state).toMatchObject({
-      defaultProgramId: 'default',
-    });
+it('applying a program adds a program next to the default one', () => {
+  given(created)
+    .when(apply(partners))
+    .then(applied(partners, 1, false));
+  expect(given(created, applied(partners, 1, false)).state).toMatchObject({
+    defaultProgramId: 'default',
   });
+});
 
-  it('makes the program the default if the document requires it', () => {
-    const takesOver = { ...partners, default: true };
-    given(created)
-      .when(apply(takesOver))
-      .then(applied(takesOver, 1, true));
-    const { state } = given(created, applied(takesOver, 1, true));
-    expect(state).toMatchObject({
-      defaultProgramId: 'partners',
-      programs: { default: { version: 1 }, partners: { version: 1 } },
-    });
+it('applying a program makes the program the default if the document requires it', () => {
+  const takesOver = { ...partners, default: true };
+  given(created)
+    .when(apply(takesOver))
+    .then(applied(takesOver, 1, true));
+  const { state } = given(created, applied(takesOver, 1, true));
+  expect(state).toMatchObject({
+    defaultProgramId: 'partners',
+    programs: { default: { version: 1 }, partners: { version: 1 } },
   });
+});
 
-  it('makes it the default again under the same version, when another one took over since', () => {
-    const first = { ...program, default: true };
-    const second = { ...partners, default: true };
-    given(created, applied(first, 2, true), applied(second, 1, true))
-      .when(apply(first))
-      .then(applied(first, 2, true));
-    given(created, applied(first, 2, true), applied(second, 1, true))
-      .when(apply(second))
-      .then();
-  });
+it('applying a program makes it the default again under the same version, when another one took over since', () => {
+  const first = { ...program, default: true };
+  const second = { ...partners, default: true };
+  given(created, applied(first, 2, true), applied(second, 1, true))
+    .when(apply(first))
+    .then(applied(first, 2, true));
+  given(created, applied(first, 2, true), applied(second, 1, true))
+    .when(apply(second))
+    .then();
 });

@@ -392,116 +392,124 @@ it('a look-up covers every rule of a first time that an event of the person may 
   expect(ask(HERE, own).decision).toStrictEqual({ needs: need(mine, other) });
 });
 
-describe('a conversion on an event', () => {
-  const program = aProgram({
-    conversion: { ...ON_PURCHASE, minimum: { field: 'total', value: 20 } },
-  });
-  const purchase = content({ fields: { total: 20 } });
-  const converted = referralConverted('referral', ANN, { at: NOW, referrerReward: TEN_DOLLARS });
+const converting = aProgram({
+  conversion: { ...ON_PURCHASE, minimum: { field: 'total', value: 20 } },
+});
+const purchase = content({ fields: { total: 20 } });
+const converted = referralConverted('referral', ANN, { at: NOW, referrerReward: TEN_DOLLARS });
 
-  it('happens with the referred user’s first matching event, once', () => {
-    given(referred)
-      .when(receive(program, [content({ fields: { total: 19 } }), purchase, purchase]))
-      .then(
-        received(0, content({ fields: { total: 19 } })),
-        received(1, purchase),
-        converted,
-        received(2, purchase),
-      );
-  });
-
-  it('does not happen on another user’s event, or in another program', () => {
-    const cats = given(referred, userIdentified(ACME, 'cat')).when(
-      receive(program, [purchase], { userId: 'cat' }),
+it('a conversion on an event happens with the referred user’s first matching event, once', () => {
+  given(referred)
+    .when(receive(converting, [content({ fields: { total: 19 } }), purchase, purchase]))
+    .then(
+      received(0, content({ fields: { total: 19 } })),
+      received(1, purchase),
+      converted,
+      received(2, purchase),
     );
-    expect(cats.types()).toEqual(['UserEventReceived']);
-    given(referred)
-      .when(receive(aProgram(), [purchase], { programs: [aProgram(), program] }))
-      .then(received(0, purchase));
-  });
-
-  it('is the only one in its program: PAID does not convert', () => {
-    const sync = (of: Program) => syncAccount(PAID, { context: annStands({ program: of }) });
-    given(referred).when(sync(program)).then(subscriptionChanged(PAID, NOW));
-    given(referred, subscriptionChanged(PAID))
-      .when(receive(program, [purchase]))
-      .then(received(0, purchase), converted);
-  });
-
-  it('for the first time considers all earlier events of the user', () => {
-    const first = aProgram({
-      conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: true, minimum: null },
-    });
-    given(HERE, earlier(), referred.slice(2)).when(receive(first)).then(received());
-  });
-
-  it('denies the side of a referrer who was blocked meanwhile', () => {
-    given(referred)
-      .when(receive(program, [purchase], { context: annStands({ program, referrer: BLOCKED }) }))
-      .then(
-        received(0, purchase),
-        referralConverted('referral', ANN, {
-          at: NOW,
-          referrerStatus: 'DENIED',
-          referrerReward: TEN_DOLLARS,
-        }),
-      );
-  });
 });
 
-describe('a reward for the referrer', () => {
-  const toReferrer = rule({ rule: 'eventRewards/REFERRER/purchase', to: 'REFERRER' });
-  const program = aProgram({ eventRewards: [toReferrer] });
-  const earned: AccountEvent = {
-    type: 'ReferrerRewardEarnedByEvent',
+it('a conversion on an event does not happen on another user’s event, or in another program', () => {
+  const cats = given(referred, userIdentified(ACME, 'cat')).when(
+    receive(converting, [purchase], { userId: 'cat' }),
+  );
+  expect(cats.types()).toEqual(['UserEventReceived']);
+  given(referred)
+    .when(receive(aProgram(), [purchase], { programs: [aProgram(), converting] }))
+    .then(received(0, purchase));
+});
+
+it('a conversion on an event is the only one in its program: PAID does not convert', () => {
+  const sync = (of: Program) => syncAccount(PAID, { context: annStands({ program: of }) });
+  given(referred).when(sync(converting)).then(subscriptionChanged(PAID, NOW));
+  given(referred, subscriptionChanged(PAID))
+    .when(receive(converting, [purchase]))
+    .then(received(0, purchase), converted);
+});
+
+it('a conversion on an event for the first time considers all earlier events of the user', () => {
+  const first = aProgram({
+    conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: true, minimum: null },
+  });
+  given(HERE, earlier(), referred.slice(2)).when(receive(first)).then(received());
+});
+
+it('a conversion on an event denies the side of a referrer who was blocked meanwhile', () => {
+  given(referred)
+    .when(
+      receive(converting, [purchase], {
+        context: annStands({ program: converting, referrer: BLOCKED }),
+      }),
+    )
+    .then(
+      received(0, purchase),
+      referralConverted('referral', ANN, {
+        at: NOW,
+        referrerStatus: 'DENIED',
+        referrerReward: TEN_DOLLARS,
+      }),
+    );
+});
+
+const toReferrer = rule({ rule: 'eventRewards/REFERRER/purchase', to: 'REFERRER' });
+const rewarding = aProgram({ eventRewards: [toReferrer] });
+const earned: AccountEvent = {
+  type: 'ReferrerRewardEarnedByEvent',
+  at: NOW,
+  referralId: 'referral',
+  userEventId: 'received-0',
+  referrer: ANN,
+  programId: 'default',
+  programVersion: 1,
+  rule: toReferrer.rule,
+  terms: toReferrer.terms,
+};
+const lost = (reason: WithheldReason) =>
+  rewardWithheld({
     at: NOW,
-    referralId: 'referral',
-    userEventId: 'received-0',
-    referrer: ANN,
-    programId: 'default',
-    programVersion: 1,
+    rewardId: 'received-0 eventRewards/REFERRER/purchase',
+    referralId: null,
+    person: ANN.person,
     rule: toReferrer.rule,
-    terms: toReferrer.terms,
-  };
-  const lost = (reason: WithheldReason) =>
-    rewardWithheld({
-      at: NOW,
-      rewardId: 'received-0 eventRewards/REFERRER/purchase',
-      referralId: null,
-      person: ANN.person,
-      rule: toReferrer.rule,
-      reason,
-    });
-
-  it('is earned by the referred user’s events, and only where there is a referral of the program', () => {
-    given(referred).when(receive(program)).then(received(), earned);
-    given(HERE).when(receive(program)).then(received());
-    given(referred)
-      .when(receive(aProgram(), [content()], { programs: [aProgram(), program] }))
-      .then(received());
+    reason,
   });
 
-  it('is lost for events after the refund of the first invoice', () => {
-    given(referred, { type: 'ReferralRefunded', at: NOW, referralId: 'referral', referrer: ANN })
-      .when(receive(program))
-      .then(received(), lost('REFERRAL_REFUNDED'));
-  });
+it('a reward for the referrer is earned by the referred user’s events, and only where there is a referral of the program', () => {
+  given(referred).when(receive(rewarding)).then(received(), earned);
+  given(HERE).when(receive(rewarding)).then(received());
+  given(referred)
+    .when(receive(aProgram(), [content()], { programs: [aProgram(), rewarding] }))
+    .then(received());
+});
 
-  it('is lost unless that side is approved and the referrer exists and is not blocked', () => {
-    for (const referrerStatus of ['PENDING', 'DENIED'] as const) {
-      given(
-        HERE,
-        accountAttributed('ANNLEE', ANN),
-        referralStarted('referral', BOB, ANN, { referrerStatus }),
-      )
-        .when(receive(program))
-        .then(received(), lost('SIDE_NOT_APPROVED'));
-    }
-    given(referred)
-      .when(receive(program, [content()], { context: annStands({ program, referrer: BLOCKED }) }))
-      .then(received(), lost('REFERRER_BLOCKED'));
-    given(referred)
-      .when(receive(program, [content()], { context: annStands({ program, referrer: null }) }))
-      .then(received(), lost('REFERRER_GONE'));
-  });
+it('a reward for the referrer is lost for events after the refund of the first invoice', () => {
+  given(referred, { type: 'ReferralRefunded', at: NOW, referralId: 'referral', referrer: ANN })
+    .when(receive(rewarding))
+    .then(received(), lost('REFERRAL_REFUNDED'));
+});
+
+it('a reward for the referrer is lost unless that side is approved and the referrer exists and is not blocked', () => {
+  for (const referrerStatus of ['PENDING', 'DENIED'] as const) {
+    given(
+      HERE,
+      accountAttributed('ANNLEE', ANN),
+      referralStarted('referral', BOB, ANN, { referrerStatus }),
+    )
+      .when(receive(rewarding))
+      .then(received(), lost('SIDE_NOT_APPROVED'));
+  }
+  given(referred)
+    .when(
+      receive(rewarding, [content()], {
+        context: annStands({ program: rewarding, referrer: BLOCKED }),
+      }),
+    )
+    .then(received(), lost('REFERRER_BLOCKED'));
+  given(referred)
+    .when(
+      receive(rewarding, [content()], {
+        context: annStands({ program: rewarding, referrer: null }),
+      }),
+    )
+    .then(received(), lost('REFERRER_GONE'));
 });

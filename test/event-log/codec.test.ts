@@ -321,46 +321,42 @@ it('an event that cannot be read here fails reads that need all events', async (
   await expect(codec.decodeAll([good, bad])).rejects.toThrow('revision 7 of a stream');
 });
 
-describe('upcasting', () => {
-  const versions = { Renamed: 3, Plain: 1 };
-  const upcasters = {
-    Renamed: [
-      (data: Readonly<Record<string, unknown>>) => ({ name: data['title'] }),
-      (data: Readonly<Record<string, unknown>>) => ({
-        ...data,
-        length: String(data['name']).length,
-      }),
-    ],
-  };
+const versions = { Renamed: 3, Plain: 1 };
+const upcasters = {
+  Renamed: [
+    (data: Readonly<Record<string, unknown>>) => ({ name: data['title'] }),
+    (data: Readonly<Record<string, unknown>>) => ({
+      ...data,
+      length: String(data['name']).length,
+    }),
+  ],
+};
 
-  it('goes step by step from the version that was stored', () => {
-    expect(upcast('Renamed', 1, { title: 'abc' }, { versions, upcasters })).toEqual({
-      name: 'abc',
-      length: 3,
-    });
-    expect(upcast('Renamed', 2, { name: 'abc' }, { versions, upcasters })).toEqual({
-      name: 'abc',
-      length: 3,
-    });
-    expect(upcast('Renamed', 3, { name: 'abc', length: 9 }, { versions, upcasters })).toEqual({
-      name: 'abc',
-      length: 9,
-    });
-    expect(upcast('Plain', 1, { as: 'it is' }, { versions, upcasters })).toEqual({ as: 'it is' });
+it('upcasting goes step by step from the version that was stored', () => {
+  expect(upcast('Renamed', 1, { title: 'abc' }, { versions, upcasters })).toEqual({
+    name: 'abc',
+    length: 3,
   });
+  expect(upcast('Renamed', 2, { name: 'abc' }, { versions, upcasters })).toEqual({
+    name: 'abc',
+    length: 3,
+  });
+  expect(upcast('Renamed', 3, { name: 'abc', length: 9 }, { versions, upcasters })).toEqual({
+    name: 'abc',
+    length: 9,
+  });
+  expect(upcast('Plain', 1, { as: 'it is' }, { versions, upcasters })).toEqual({ as: 'it is' });
+});
 
-  it('fails for an unknown version', () => {
-    for (const version of [0, 4, 1.5, Number.NaN])
-      expect(() => upcast('Renamed', version, {}, { versions, upcasters })).toThrow(
-        UnreadableEvent,
-      );
-    expect(() => upcast('Unknown', 1, {}, { versions, upcasters })).toThrow(UnreadableEvent);
-  });
+it('upcasting fails for an unknown version', () => {
+  for (const version of [0, 4, 1.5, Number.NaN])
+    expect(() => upcast('Renamed', version, {}, { versions, upcasters })).toThrow(UnreadableEvent);
+  expect(() => upcast('Unknown', 1, {}, { versions, upcasters })).toThrow(UnreadableEvent);
+});
 
-  it('has a step for every version but the first', () => {
-    for (const [type, version] of Object.entries(CURRENT_VERSIONS))
-      expect([type, UPCASTERS[type]?.length ?? 0]).toEqual([type, version - 1]);
-  });
+it('upcasting has a step for every version but the first', () => {
+  for (const [type, version] of Object.entries(CURRENT_VERSIONS))
+    expect([type, UPCASTERS[type]?.length ?? 0]).toEqual([type, version - 1]);
 });
 
 /**

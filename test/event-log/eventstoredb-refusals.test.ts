@@ -134,99 +134,98 @@ it('several processes on a new store at the same time agree on its identity', as
   expect(new Set(ids).size).toBe(1);
 });
 
-describe('credentials and certificates from the URL', () => {
-  const at = (double: EventStoreDbDouble, user: string, options: string): string =>
-    `esdb://${user}127.0.0.1:${double.port}?${options}`;
-  const trusting = (): string => `tls=true&tlsCAFile=${encodeURIComponent(certificate.certFile)}`;
+const at = (double: EventStoreDbDouble, user: string, options: string): string =>
+  `esdb://${user}127.0.0.1:${double.port}?${options}`;
+const trusting = (): string => `tls=true&tlsCAFile=${encodeURIComponent(certificate.certFile)}`;
 
-  it('are used for every call', async () => {
-    const double = await secured();
-    const log = logs.open(at(double, 'ledger:p%3Aa%40ss@', trusting()));
-    await appended(log.append('ours-a', 'no-stream', [newEvent()]));
-    expect(await log.readAll(undefined, 10)).toHaveLength(1);
-    const authorization = `Basic ${Buffer.from('ledger:p:a@ss').toString('base64')}`;
-    expect(
-      double.requests.filter(({ headers }) => headers.authorization !== authorization),
-    ).toEqual(double.requests.filter(({ method }) => method === 'supportedMethods'));
-  });
-
-  const REFUSES_USER =
-    'EventStoreDB refuses the user or the password in EVENT_STORE_URL, or the user may not read and write here';
-  const UNTRUSTED =
-    'the certificate of EventStoreDB is not trusted: name its authority by tlsCAFile in EVENT_STORE_URL';
-  const PLAIN = 'EventStoreDB answers without TLS: EVENT_STORE_URL lacks ?tls=false';
-
-  const SPEAKS_TLS = 'speaks TLS: remove tls=false from EVENT_STORE_URL';
-
-  it.each<[string, string, () => string, () => Promise<EventStoreDbDouble>, string]>([
-    ['a wrong password', 'ledger:qzxwv@', trusting, secured, REFUSES_USER],
-    ['a certificate that is not trusted', 'ledger:qzxwv@', () => 'tls=true', secured, UNTRUSTED],
-    ['a server without TLS, addressed with it', 'ledger:qzxwv@', () => 'tls=true', start, PLAIN],
-    ['a server with TLS, addressed without it', '', () => 'tls=false', secured, SPEAKS_TLS],
-    [
-      'a cluster with TLS, addressed without it',
-      'CLUSTER',
-      () => 'tls=false&maxDiscoverAttempts=1',
-      secured,
-      SPEAKS_TLS,
-    ],
-  ])(
-    '%s: appends, reads and the health check say so, without a secret',
-    async (_name, user, options, store, message) => {
-      const double = await store();
-      const node = `127.0.0.1:${double.port}`;
-      const url =
-        user === 'CLUSTER' ? `esdb://${node},${node}?${options()}` : at(double, user, options());
-      const log = logs.open(url, { appendTimeoutMs: 800 });
-      const tail = startTail(log);
-      const errors = [
-        await failureOf(log.check()),
-        await failureOf(log.readAll(undefined, 10)),
-        await failureOf(log.id()),
-      ];
-      const said = message === SPEAKS_TLS ? `EventStoreDB at ${node} ${message}` : message;
-      for (const error of errors) expect(error).toEqual(new EventLogUnavailable(said));
-      errors.push(await failureOf(log.append('ours-a', 'no-stream', [newEvent('"qzxwv"')])));
-      await tail.stop();
-      expect(errors.at(-1)).toBeInstanceOf(EventLogUnavailable);
-      errors.forEach(expectDiscreet);
-    },
+it('credentials and certificates from the URL are used for every call', async () => {
+  const double = await secured();
+  const log = logs.open(at(double, 'ledger:p%3Aa%40ss@', trusting()));
+  await appended(log.append('ours-a', 'no-stream', [newEvent()]));
+  expect(await log.readAll(undefined, 10)).toHaveLength(1);
+  const authorization = `Basic ${Buffer.from('ledger:p:a@ss').toString('base64')}`;
+  expect(double.requests.filter(({ headers }) => headers.authorization !== authorization)).toEqual(
+    double.requests.filter(({ method }) => method === 'supportedMethods'),
   );
 });
 
-describe('an error that shows neither the payload nor the password', () => {
-  /** A server's message may quote the call. */
-  const quote = `: ours-qzxwv "qzxwv" ${Buffer.from('ledger:p:a@ss').toString('base64')} p:a@ss`;
-  const CALLS = {
-    append: (log) =>
-      log.append('ours-qzxwv', 'no-stream', [{ ...newEvent('"qzxwv"'), metadata: '{"qzxwv":1}' }]),
-    readStream: (log) => collect(log.readStream('ours-qzxwv')),
-    readAll: (log) => log.readAll(undefined, 10),
-    check: (log) => log.check(),
-  } satisfies Record<string, (log: EventLog) => Promise<unknown>>;
-  type Call = keyof typeof CALLS;
-  const ALL: readonly Call[] = ['append', 'readStream', 'readAll', 'check'];
+const REFUSES_USER =
+  'EventStoreDB refuses the user or the password in EVENT_STORE_URL, or the user may not read and write here';
+const UNTRUSTED =
+  'the certificate of EventStoreDB is not trusted: name its authority by tlsCAFile in EVENT_STORE_URL';
+const PLAIN = 'EventStoreDB answers without TLS: EVENT_STORE_URL lacks ?tls=false';
 
-  it.each<[string, readonly Call[], (double: EventStoreDbDouble) => void]>([
-    ['is refused', ALL, ({ faults }) => faults.set('not-ready', { quote })],
-    ['is cut', ALL, ({ faults }) => faults.set('connection-cut')],
-    [
-      'gets no answer',
-      ALL,
-      ({ faults }) => faults.next('hung', 100, { methods: ['append', 'read'] }),
-    ],
-    [
-      'is refused for its size',
-      ['append'],
-      ({ faults }) => faults.set('append-too-large', { quote }),
-    ],
-    [
-      'is of a deleted stream',
-      ['append', 'readStream'],
-      ({ store }) => void store.tombstone('ours-qzxwv'),
-    ],
-    ['meets a store that is gone', ALL, (double) => void double.kill()],
-  ])('ends each call that %s', async (_name, calls, strike) => {
+const SPEAKS_TLS = 'speaks TLS: remove tls=false from EVENT_STORE_URL';
+
+it.each<[string, string, () => string, () => Promise<EventStoreDbDouble>, string]>([
+  ['a wrong password', 'ledger:qzxwv@', trusting, secured, REFUSES_USER],
+  ['a certificate that is not trusted', 'ledger:qzxwv@', () => 'tls=true', secured, UNTRUSTED],
+  ['a server without TLS, addressed with it', 'ledger:qzxwv@', () => 'tls=true', start, PLAIN],
+  ['a server with TLS, addressed without it', '', () => 'tls=false', secured, SPEAKS_TLS],
+  [
+    'a cluster with TLS, addressed without it',
+    'CLUSTER',
+    () => 'tls=false&maxDiscoverAttempts=1',
+    secured,
+    SPEAKS_TLS,
+  ],
+])(
+  '%s is named by appends, reads and the health check, without a secret',
+  async (_name, user, options, store, message) => {
+    const double = await store();
+    const node = `127.0.0.1:${double.port}`;
+    const url =
+      user === 'CLUSTER' ? `esdb://${node},${node}?${options()}` : at(double, user, options());
+    const log = logs.open(url, { appendTimeoutMs: 800 });
+    const tail = startTail(log);
+    const errors = [
+      await failureOf(log.check()),
+      await failureOf(log.readAll(undefined, 10)),
+      await failureOf(log.id()),
+    ];
+    const said = message === SPEAKS_TLS ? `EventStoreDB at ${node} ${message}` : message;
+    for (const error of errors) expect(error).toEqual(new EventLogUnavailable(said));
+    errors.push(await failureOf(log.append('ours-a', 'no-stream', [newEvent('"qzxwv"')])));
+    await tail.stop();
+    expect(errors.at(-1)).toBeInstanceOf(EventLogUnavailable);
+    errors.forEach(expectDiscreet);
+  },
+);
+
+/** A server's message may quote the call. */
+const quote = `: ours-qzxwv "qzxwv" ${Buffer.from('ledger:p:a@ss').toString('base64')} p:a@ss`;
+const CALLS = {
+  append: (log) =>
+    log.append('ours-qzxwv', 'no-stream', [{ ...newEvent('"qzxwv"'), metadata: '{"qzxwv":1}' }]),
+  readStream: (log) => collect(log.readStream('ours-qzxwv')),
+  readAll: (log) => log.readAll(undefined, 10),
+  check: (log) => log.check(),
+} satisfies Record<string, (log: EventLog) => Promise<unknown>>;
+type Call = keyof typeof CALLS;
+const ALL: readonly Call[] = ['append', 'readStream', 'readAll', 'check'];
+
+it.each<[string, readonly Call[], (double: EventStoreDbDouble) => void]>([
+  ['is refused', ALL, ({ faults }) => faults.set('not-ready', { quote })],
+  ['is cut', ALL, ({ faults }) => faults.set('connection-cut')],
+  [
+    'gets no answer',
+    ALL,
+    ({ faults }) => faults.next('hung', 100, { methods: ['append', 'read'] }),
+  ],
+  [
+    'is refused for its size',
+    ['append'],
+    ({ faults }) => faults.set('append-too-large', { quote }),
+  ],
+  [
+    'is of a deleted stream',
+    ['append', 'readStream'],
+    ({ store }) => void store.tombstone('ours-qzxwv'),
+  ],
+  ['meets a store that is gone', ALL, (double) => void double.kill()],
+])(
+  'an error that shows neither the payload nor the password ends each call that %s',
+  async (_name, calls, strike) => {
     const double = await secured();
     const url = `esdb://ledger:p%3Aa%40ss@127.0.0.1:${double.port}?tlsCAFile=${encodeURIComponent(certificate.certFile)}`;
     // Each call has a connection of its own, which no other one has found unusable.
@@ -237,8 +236,8 @@ describe('an error that shows neither the payload nor the password', () => {
     for (const { log } of opened) await eventually(async () => (await log.check()) !== undefined);
     strike(double);
     for (const { log, call } of opened) expectDiscreet(await failureOf(call(log)));
-  });
-});
+  },
+);
 
 async function failureOf(call: Promise<unknown>): Promise<unknown> {
   return call.then(

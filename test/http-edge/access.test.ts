@@ -87,104 +87,100 @@ test.each(['same-origin', 'none'])(
   },
 );
 
-describe('the key', () => {
-  test.each([
-    [':LIVE_acme', 'live'],
-    ['LIVE_acme:', 'live'],
-    [':TEST_acme', 'test'],
-  ])('%s opens %s mode', async (credentials, mode) => {
-    const { status, json } = await call(`${API}/whoami`, withKey(credentials));
-    expect(status).toBe(200);
-    expect(json).toEqual({
-      tenant: 'acme',
-      mode,
-      scope: { tenant: 'acme', mode },
-      actor: { kind: 'api-key', id: `key-${mode}-acme` },
-    });
-  });
-
-  test.each([
-    ['no credentials', {}, 'RS045'],
-    ['a wrong key', { authorization: basic(':nope') }, null],
-    ["another tenant's key", { authorization: basic(':LIVE_closed') }, null],
-    ['a user with a colon', { authorization: basic('a:b:LIVE_acme') }, null],
-    ['no colon', { authorization: basic('LIVE_acme') }, null],
-    ['another scheme', { authorization: 'Digest abc' }, null],
-    ['a bearer token', { authorization: 'Bearer abc.def.ghi' }, 'RS045'],
-    ['a user token', { 'x-saasquatch-user-token': 'abc.def.ghi' }, 'RS045'],
-    ['a user token next to a key', { ...LIVE, 'x-saasquatch-user-token': 'abc.def.ghi' }, 'RS045'],
-  ])('%s: 401 with a challenge', async (_name, headers, rsCode) => {
-    for (const path of ['/whoami', '/open/keyed', '/account/1']) {
-      const answer = await call(`${API}${path}`, { headers });
-      expect(answer.status).toBe(401);
-      expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
-      expect(answer.json).toEqual(errorBody(401, 'UNAUTHORIZED', rsCode));
-    }
-  });
-
-  test('is the scheme in any case', () => {
-    expect(apiKeyIn('bAsIc OmtleQ==')).toBe('key');
+test.each([
+  [':LIVE_acme', 'live'],
+  ['LIVE_acme:', 'live'],
+  [':TEST_acme', 'test'],
+])('the key %s opens %s mode', async (credentials, mode) => {
+  const { status, json } = await call(`${API}/whoami`, withKey(credentials));
+  expect(status).toBe(200);
+  expect(json).toEqual({
+    tenant: 'acme',
+    mode,
+    scope: { tenant: 'acme', mode },
+    actor: { kind: 'api-key', id: `key-${mode}-acme` },
   });
 });
 
-describe('the order of checks', () => {
-  const tooLarge = {
-    method: 'POST',
-    headers: { 'content-type': 'text/plain' },
-    body: 'x'.repeat(1024 * 1024 + 1),
-  };
+test.each([
+  ['no credentials', {}, 'RS045'],
+  ['a wrong key', { authorization: basic(':nope') }, null],
+  ["another tenant's key", { authorization: basic(':LIVE_closed') }, null],
+  ['a user with a colon', { authorization: basic('a:b:LIVE_acme') }, null],
+  ['no colon', { authorization: basic('LIVE_acme') }, null],
+  ['another scheme', { authorization: 'Digest abc' }, null],
+  ['a bearer token', { authorization: 'Bearer abc.def.ghi' }, 'RS045'],
+  ['a user token', { 'x-saasquatch-user-token': 'abc.def.ghi' }, 'RS045'],
+  ['a user token next to a key', { ...LIVE, 'x-saasquatch-user-token': 'abc.def.ghi' }, 'RS045'],
+])('%s instead of the key: 401 with a challenge', async (_name, headers, rsCode) => {
+  for (const path of ['/whoami', '/open/keyed', '/account/1']) {
+    const answer = await call(`${API}${path}`, { headers });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
+    expect(answer.json).toEqual(errorBody(401, 'UNAUTHORIZED', rsCode));
+  }
+});
 
-  test.each([
-    ['an unknown route before all', '/api/v1/missing/nowhere', tooLarge, 404, 'NOT_FOUND'],
-    [
-      'another method before the tenant',
-      '/api/v1/missing/whoami',
-      tooLarge,
-      405,
-      'METHOD_NOT_ALLOWED',
-    ],
-    ['the tenant before credentials', '/api/v1/missing/echo', tooLarge, 404, 'TENANT_NOT_FOUND'],
-    ['credentials before the body', '/api/v1/acme/echo', tooLarge, 401, 'UNAUTHORIZED'],
-    [
-      'the content type before the size',
-      '/api/v1/acme/echo',
-      { ...tooLarge, headers: { ...tooLarge.headers, ...LIVE } },
-      415,
-      'UNSUPPORTED_MEDIA_TYPE',
-    ],
-    [
-      'the size before the content',
-      '/api/v1/acme/echo',
-      { ...tooLarge, headers: { 'content-type': 'application/json', ...LIVE } },
-      413,
-      'PAYLOAD_TOO_LARGE',
-    ],
-    [
-      'what the program allows before the body',
-      '/api/v1/payments/accountsync',
-      {
-        method: 'POST',
-        headers: { authorization: basic(':LIVE_payments'), 'content-type': 'application/json' },
-        body: '{',
-      },
-      403,
-      'API_REQUEST_NOT_SUPPORTED',
-    ],
-  ] as const)('%s', async (_name, path, init, status, code) => {
-    const answer = await call(path, init);
-    expect([answer.status, answer.json['apiErrorCode']]).toEqual([status, code]);
-    expect(it_.sample.entered).not.toContain('echo');
-  });
+test('the scheme of the key may be in any case', () => {
+  expect(apiKeyIn('bAsIc OmtleQ==')).toBe('key');
+});
 
-  test.each(['Acme', 'ac%20me', 'a'.repeat(65), '%F0%9F%98%80', 'missing', '%00'])(
-    'tenant %s: 404 RS015',
-    async (alias) => {
-      const { status, json } = await call(`/api/v1/${alias}/whoami`, { headers: LIVE });
-      expect(status).toBe(404);
-      expect(json).toMatchObject({ apiErrorCode: 'TENANT_NOT_FOUND', rsCode: 'RS015' });
+const tooLarge = {
+  method: 'POST',
+  headers: { 'content-type': 'text/plain' },
+  body: 'x'.repeat(1024 * 1024 + 1),
+};
+
+test.each([
+  ['an unknown route before all', '/api/v1/missing/nowhere', tooLarge, 404, 'NOT_FOUND'],
+  [
+    'another method before the tenant',
+    '/api/v1/missing/whoami',
+    tooLarge,
+    405,
+    'METHOD_NOT_ALLOWED',
+  ],
+  ['the tenant before credentials', '/api/v1/missing/echo', tooLarge, 404, 'TENANT_NOT_FOUND'],
+  ['credentials before the body', '/api/v1/acme/echo', tooLarge, 401, 'UNAUTHORIZED'],
+  [
+    'the content type before the size',
+    '/api/v1/acme/echo',
+    { ...tooLarge, headers: { ...tooLarge.headers, ...LIVE } },
+    415,
+    'UNSUPPORTED_MEDIA_TYPE',
+  ],
+  [
+    'the size before the content',
+    '/api/v1/acme/echo',
+    { ...tooLarge, headers: { 'content-type': 'application/json', ...LIVE } },
+    413,
+    'PAYLOAD_TOO_LARGE',
+  ],
+  [
+    'what the program allows before the body',
+    '/api/v1/payments/accountsync',
+    {
+      method: 'POST',
+      headers: { authorization: basic(':LIVE_payments'), 'content-type': 'application/json' },
+      body: '{',
     },
-  );
+    403,
+    'API_REQUEST_NOT_SUPPORTED',
+  ],
+] as const)('the order of checks: %s', async (_name, path, init, status, code) => {
+  const answer = await call(path, init);
+  expect([answer.status, answer.json['apiErrorCode']]).toEqual([status, code]);
+  expect(it_.sample.entered).not.toContain('echo');
 });
+
+test.each(['Acme', 'ac%20me', 'a'.repeat(65), '%F0%9F%98%80', 'missing', '%00'])(
+  'the tenant %s: 404 RS015',
+  async (alias) => {
+    const { status, json } = await call(`/api/v1/${alias}/whoami`, { headers: LIVE });
+    expect(status).toBe(404);
+    expect(json).toMatchObject({ apiErrorCode: 'TENANT_NOT_FOUND', rsCode: 'RS015' });
+  },
+);
 
 test('a public open endpoint is live without credentials, and a key decides the mode', async () => {
   expect((await call(`${API}/open/whoami`)).json).toMatchObject({

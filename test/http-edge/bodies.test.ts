@@ -49,63 +49,61 @@ const badRequest = {
   validationErrors: [expect.any(String)],
 };
 
-describe('a JSON body', () => {
-  test.each([
-    ['no type at all', []],
-    ['an empty type', ['Content-Type:']],
-    ['application/json', ['Content-Type: application/json']],
-    ['in any case, with a charset', ['Content-Type: Application/JSON; Charset="UTF-8"']],
-    ['utf8', ['content-type: application/json;charset=utf8']],
-    ['identity encoding', ['Content-Encoding: identity']],
-  ])('%s is read', async (_name, headers) => {
-    const answer = await sendBare('/echo', '{"a":[1,"é😀"]}', headers);
-    expect(answer).toMatchObject({ status: 200, json: { body: { a: [1, 'é😀'] } } });
-  });
+test.each([
+  ['no type at all', []],
+  ['an empty type', ['Content-Type:']],
+  ['application/json', ['Content-Type: application/json']],
+  ['in any case, with a charset', ['Content-Type: Application/JSON; Charset="UTF-8"']],
+  ['utf8', ['content-type: application/json;charset=utf8']],
+  ['identity encoding', ['Content-Encoding: identity']],
+])('a JSON body %s is read', async (_name, headers) => {
+  const answer = await sendBare('/echo', '{"a":[1,"é😀"]}', headers);
+  expect(answer).toMatchObject({ status: 200, json: { body: { a: [1, 'é😀'] } } });
+});
 
-  test.each([
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=x',
-    'application/jsonx',
-    'application/json; charset=iso-8859-1',
-    'application/json; charset=utf-16',
-    ';',
-    'application/json, text/plain',
-  ])('%s: 415 RS046', async (type) => {
-    for (const body of ['{"a":1}', '']) {
-      const answer = await sendBare('/echo', body, [`Content-Type: ${type}`]);
-      expect(answer).toMatchObject({
-        status: 415,
-        json: { statusCode: 415, apiErrorCode: 'UNSUPPORTED_MEDIA_TYPE', rsCode: 'RS046' },
-      });
-    }
-  });
-
-  test('a compressed body is answered with 415', async () => {
-    expect(await sendBare('/echo', '{}', ['Content-Encoding: gzip'])).toMatchObject({
+test.each([
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'application/jsonx',
+  'application/json; charset=iso-8859-1',
+  'application/json; charset=utf-16',
+  ';',
+  'application/json, text/plain',
+])('a body of the type %s: 415 RS046', async (type) => {
+  for (const body of ['{"a":1}', '']) {
+    const answer = await sendBare('/echo', body, [`Content-Type: ${type}`]);
+    expect(answer).toMatchObject({
       status: 415,
+      json: { statusCode: 415, apiErrorCode: 'UNSUPPORTED_MEDIA_TYPE', rsCode: 'RS046' },
     });
-  });
+  }
+});
 
-  test('in chunks is put together', async () => {
-    const body = '4\r\n{"a"\r\n3\r\n:1}\r\n0\r\n\r\n';
-    expect(await sendBare('/echo', body, ['Transfer-Encoding: chunked'])).toMatchObject({
-      status: 200,
-      json: { body: { a: 1 } },
-    });
+test('a compressed body is answered with 415', async () => {
+  expect(await sendBare('/echo', '{}', ['Content-Encoding: gzip'])).toMatchObject({
+    status: 415,
   });
+});
 
-  test('without content, or of white space, reaches a route that needs a body as undefined', async () => {
-    expect(await sendBare('/echo', '')).toMatchObject({ status: 200, json: { body: null } });
-    expect(await sendBare('/echo', ' \n')).toMatchObject({ status: 200, json: { body: null } });
-    expect(await sendBare('/echo', '0\r\n\r\n', ['Transfer-Encoding: chunked'])).toMatchObject({
-      status: 200,
-      json: { body: null },
-    });
-    expect(await sendBare('/accountsync', '', ['Content-Type: application/json'])).toMatchObject({
-      status: 400,
-      json: { apiErrorCode: 'BAD_REQUEST' },
-    });
+test('a JSON body in chunks is put together', async () => {
+  const body = '4\r\n{"a"\r\n3\r\n:1}\r\n0\r\n\r\n';
+  expect(await sendBare('/echo', body, ['Transfer-Encoding: chunked'])).toMatchObject({
+    status: 200,
+    json: { body: { a: 1 } },
+  });
+});
+
+test('a JSON body without content, or of white space, reaches a route that needs a body as undefined', async () => {
+  expect(await sendBare('/echo', '')).toMatchObject({ status: 200, json: { body: null } });
+  expect(await sendBare('/echo', ' \n')).toMatchObject({ status: 200, json: { body: null } });
+  expect(await sendBare('/echo', '0\r\n\r\n', ['Transfer-Encoding: chunked'])).toMatchObject({
+    status: 200,
+    json: { body: null },
+  });
+  expect(await sendBare('/accountsync', '', ['Content-Type: application/json'])).toMatchObject({
+    status: 400,
+    json: { apiErrorCode: 'BAD_REQUEST' },
   });
 });
 

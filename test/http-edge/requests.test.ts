@@ -83,317 +83,312 @@ test('a request shape has exactly the members of the body', () => {
   expect(events.map((event) => Reflect.ownKeys(event))).toEqual([['key', 'fields']]);
 });
 
-describe('accountsync', () => {
-  const parse = (body: unknown) => parseRequest(SyncAccountRequest, body);
+const parseAccount = (body: unknown) => parseRequest(SyncAccountRequest, body);
 
-  test('needs an id and a subscription, and keeps members with a value', () => {
-    const parsed = parse({
-      id: 7,
-      subscription: { status: 'TRIAL', value: null, billingIntervalType: '', extra: 1 },
-      referral: null,
-      currency: '',
-    });
-    expect(parsed).toMatchObject({ id: '7', referral: null });
-    expect(parsed.currency).toBeUndefined();
-    expect(subscriptionOf(parsed.subscription)).toEqual({ status: 'TRIAL' });
-    const billing = { value: 9.99, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
-    const subscription = { status: 'PAID', ...billing };
-    const whole = parse({ id: 'a', subscription, currency: 'EUR', referral: { code: 123 } });
-    expect(subscriptionOf(whole.subscription)).toEqual(subscription);
-    expect([whole.currency, whole.referral?.code]).toEqual(['EUR', '123']);
+test('accountsync needs an id and a subscription, and keeps members with a value', () => {
+  const parsed = parseAccount({
+    id: 7,
+    subscription: { status: 'TRIAL', value: null, billingIntervalType: '', extra: 1 },
+    referral: null,
+    currency: '',
   });
-
-  test('ignores a malformed code', () => {
-    for (const code of ['', 'no spaces', 'x'.repeat(16), null, 'é'])
-      expect(
-        parse({ id: 'a', subscription: { status: 'FREE' }, referral: { code } }).referral?.code,
-      ).toBeUndefined();
-  });
-
-  const good = { id: 'a', subscription: { status: 'FREE' } };
-  const paid = (more: object) => ({ ...good, subscription: { status: 'PAID', ...more } });
-  const BILLING = ['value', 'billingIntervalType', 'billingIntervalValue'].map(
-    (member) => `subscription.${member}`,
-  );
-  test.each<[object, readonly string[]]>([
-    [{}, ['id', 'subscription', 'RS022']],
-    [{ ...good, id: '' }, ['id']],
-    [{ ...good, subscription: { status: 'paid' } }, ['subscription.status', 'RS022']],
-    [{ ...good, subscription: {} }, ['subscription.status', 'RS022']],
-    [{ ...good, subscription: { status: 1 } }, ['subscription.status', 'RS022']],
-    [paid({}), BILLING],
-    [paid({ value: -1, billingIntervalType: 'NEVER', billingIntervalValue: 0 }), BILLING],
-    [
-      paid({ value: '5', billingIntervalType: 'DAY', billingIntervalValue: 1.5 }),
-      ['subscription.value', 'subscription.billingIntervalValue'],
-    ],
-    [{ ...good, subscription: { status: 'FREE', value: Infinity } }, ['subscription.value']],
-    [{ ...good, currency: 'usd' }, ['currency']],
-    [{ ...good, currency: 'XXQ' }, ['currency']],
-    [{ ...good, referral: { code: {} } }, ['referral.code']],
-  ])('%j', (body, expected) => {
-    expect(refusal(() => parse(body))).toEqual(expected);
-  });
-
-  test.each([['x'], [[]], [1]])(
-    'is refused when its subscription or its referral is %j',
-    (value) => {
-      expect(refusal(() => parse({ id: 'a', subscription: value }))).toContain('RS022');
-      expect(refusal(() => parse({ ...good, referral: value }))).toContain('referral');
-    },
-  );
+  expect(parsed).toMatchObject({ id: '7', referral: null });
+  expect(parsed.currency).toBeUndefined();
+  expect(subscriptionOf(parsed.subscription)).toEqual({ status: 'TRIAL' });
+  const billing = { value: 9.99, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
+  const subscription = { status: 'PAID', ...billing };
+  const whole = parseAccount({ id: 'a', subscription, currency: 'EUR', referral: { code: 123 } });
+  expect(subscriptionOf(whole.subscription)).toEqual(subscription);
+  expect([whole.currency, whole.referral?.code]).toEqual(['EUR', '123']);
 });
 
-describe('a user', () => {
-  const parse = (body: unknown) => parseRequest(UserRequest, body);
-
-  test('distinguishes omitted, cleared and set members', () => {
+test('accountsync ignores a malformed code', () => {
+  for (const code of ['', 'no spaces', 'x'.repeat(16), null, 'é'])
     expect(
-      parse({
-        email: '',
-        firstName: null,
-        lastName: 'L',
-        locale: '',
-        imageUrl: null,
-        countryCode: null,
-        referable: null,
-      }),
-    ).toEqual({
+      parseAccount({ id: 'a', subscription: { status: 'FREE' }, referral: { code } }).referral
+        ?.code,
+    ).toBeUndefined();
+});
+
+const good = { id: 'a', subscription: { status: 'FREE' } };
+const paid = (more: object) => ({ ...good, subscription: { status: 'PAID', ...more } });
+const BILLING = ['value', 'billingIntervalType', 'billingIntervalValue'].map(
+  (member) => `subscription.${member}`,
+);
+test.each<[object, readonly string[]]>([
+  [{}, ['id', 'subscription', 'RS022']],
+  [{ ...good, id: '' }, ['id']],
+  [{ ...good, subscription: { status: 'paid' } }, ['subscription.status', 'RS022']],
+  [{ ...good, subscription: {} }, ['subscription.status', 'RS022']],
+  [{ ...good, subscription: { status: 1 } }, ['subscription.status', 'RS022']],
+  [paid({}), BILLING],
+  [paid({ value: -1, billingIntervalType: 'NEVER', billingIntervalValue: 0 }), BILLING],
+  [
+    paid({ value: '5', billingIntervalType: 'DAY', billingIntervalValue: 1.5 }),
+    ['subscription.value', 'subscription.billingIntervalValue'],
+  ],
+  [{ ...good, subscription: { status: 'FREE', value: Infinity } }, ['subscription.value']],
+  [{ ...good, currency: 'usd' }, ['currency']],
+  [{ ...good, currency: 'XXQ' }, ['currency']],
+  [{ ...good, referral: { code: {} } }, ['referral.code']],
+])('accountsync %j', (body, expected) => {
+  expect(refusal(() => parseAccount(body))).toEqual(expected);
+});
+
+test.each([['x'], [[]], [1]])(
+  'accountsync is refused when its subscription or its referral is %j',
+  (value) => {
+    expect(refusal(() => parseAccount({ id: 'a', subscription: value }))).toContain('RS022');
+    expect(refusal(() => parseAccount({ ...good, referral: value }))).toContain('referral');
+  },
+);
+
+const parseUser = (body: unknown) => parseRequest(UserRequest, body);
+
+test('a user distinguishes omitted, cleared and set members', () => {
+  expect(
+    parseUser({
+      email: '',
       firstName: null,
       lastName: 'L',
+      locale: '',
       imageUrl: null,
       countryCode: null,
       referable: null,
-    });
-  });
-
-  test('has no white space around an address, a name or a segment', () => {
-    const segments = [' vip ', ' ', '~ new', '~vip '];
-    expect(
-      parse({ email: ' a@b.co\n', firstName: '\u2003Ann ', lastName: '  ', segments }),
-    ).toEqual({
-      email: 'a@b.co',
-      firstName: 'Ann',
-      segments: ['vip', '~new', '~vip'],
-    });
-  });
-
-  test('accepts all members together', () => {
-    const body = {
-      id: 'u',
-      accountId: 5,
-      email: 'Ann@Example.co.uk',
-      firstName: 'Ann',
-      lastName: 'Lee',
-      imageUrl: 'https://example.com/a.png',
-      locale: 'en_US',
-      countryCode: 'US',
-      referable: false,
-      customFields: { a: 'x', b_1: 1.5, toString: true, constructor: null },
-      segments: ['vip', '~old', '~*', 7],
-      referralCode: 12345,
-      referralCodes: { default: 'ANN1', 'other-program': 7, empty: '', none: null },
-      referredBy: { code: 'BOB', isConverted: 'whatever' },
-      referredByCodes: ['CID', 'not a code', 8, null],
-      paymentProviderId: 'pp_1',
-    };
-    const parsed = parse(body);
-    expect(parsed).toEqual({
-      ...body,
-      accountId: '5',
-      segments: ['vip', '~old', '~*', '7'],
-      referralCode: '12345',
-      referralCodes: { default: 'ANN1', 'other-program': '7' },
-      referredByCodes: ['CID', '8'],
-    });
-    expect(referrerCodes(parsed)).toEqual(['BOB', 'CID', '8']);
-    expect(referrerCodes(parse({}))).toEqual([]);
-    expect(referrerCodes(parse({ referredBy: null, referredByCodes: null }))).toEqual([]);
-  });
-
-  test.each([
-    'a@b.co',
-    'ann+tag@sub.example.museum',
-    '"odd one"@example.org',
-    'ü@münchen.de',
-    'a@b.xn--p1ai',
-    ' ann@example.com ',
-  ])('may have the address %s', (email) => {
-    expect(parse({ email }).email).toBe(email.trim());
-  });
-
-  test.each([
-    'ann',
-    '@example.com',
-    'ann@',
-    'ann@example',
-    'ann@example.c',
-    'ann@example.c0',
-    'ann@.com',
-    'ann@exa mple.com',
-    'ann@example..com',
-    'x'.repeat(320) + '@example.com',
-    5,
-    {},
-    true,
-  ])('is refused for the address %j', (email) => {
-    expect(refusal(() => parse({ email }))).toEqual(['email', 'RS023']);
-  });
-
-  test.each<[object, readonly string[]]>([
-    [{ locale: 'EN' }, ['locale', 'RS039']],
-    [{ locale: 'en-US' }, ['locale', 'RS039']],
-    [{ countryCode: 'us' }, ['countryCode']],
-    [{ countryCode: 'QQ' }, ['countryCode']],
-    [{ imageUrl: '/a.png' }, ['imageUrl']],
-    [{ imageUrl: 'ftp://example.com/a' }, ['imageUrl']],
-    [{ imageUrl: 'javascript:alert(1)' }, ['imageUrl']],
-    [{ firstName: 5 }, ['firstName']],
-    [{ firstName: 'x'.repeat(3000) }, ['firstName']],
-    [{ referable: 'true' }, ['referable']],
-    [{ referralCode: 'a b' }, ['referralCode', 'RS034']],
-    [{ referralCode: 'x'.repeat(16) }, ['referralCode', 'RS034']],
-    [{ referralCode: {} }, ['referralCode', 'RS034']],
-    [{ referralCodes: { default: 'a-b' } }, ['referralCodes', 'RS034']],
-    [{ referralCodes: { 'a b': 'X' } }, ['referralCodes']],
-    [{ referralCodes: [] }, ['referralCodes']],
-    [{ referredBy: 'BOB' }, ['referredBy']],
-    [{ referredBy: { code: [] } }, ['referredBy.code']],
-    [{ referredByCodes: 'BOB' }, ['referredByCodes']],
-    [{ referredByCodes: [{}] }, ['referredByCodes']],
-    [{ customFields: [] }, ['customFields']],
-    [{ customFields: { 'a b': 1 } }, ['customFields']],
-    [{ customFields: { a: {} } }, ['customFields']],
-    [{ customFields: { a: 'x'.repeat(1025) } }, ['customFields']],
-    [{ customFields: { a: Infinity } }, ['customFields']],
-    [{ customFields: { ['a'.repeat(65)]: 1 } }, ['customFields']],
-    [
-      { customFields: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`f${i}`, i])) },
-      ['customFields'],
-    ],
-    [{ segments: 'vip' }, ['segments']],
-    [{ segments: ['~'] }, ['segments']],
-    [{ id: 'a\0' }, ['id']],
-    [{ paymentProviderId: [] }, ['paymentProviderId']],
-    [{ email: 'x', locale: 'y' }, ['email', 'locale', 'RS023']],
-  ])('%j', (body, expected) => {
-    expect(refusal(() => parse(body))).toEqual(expected);
-  });
-
-  test('needs both ids where they come in the body', () => {
-    expect([...refusal(() => parseRequest(IdentifiedUserRequest, { email: 'x' }))].sort()).toEqual([
-      'RS023',
-      'accountId',
-      'email',
-      'id',
-    ]);
-    expect(parseRequest(IdentifiedUserRequest, { id: 1, accountId: 2, firstName: null })).toEqual({
-      id: '1',
-      accountId: '2',
-      firstName: null,
-    });
+    }),
+  ).toEqual({
+    firstName: null,
+    lastName: 'L',
+    imageUrl: null,
+    countryCode: null,
+    referable: null,
   });
 });
 
-describe('moderation', () => {
-  const parse = (body: unknown) => parseRequest(ModerateReferralsRequest, body);
+test('a user has no white space around an address, a name or a segment', () => {
+  const segments = [' vip ', ' ', '~ new', '~vip '];
+  expect(
+    parseUser({ email: ' a@b.co\n', firstName: '\u2003Ann ', lastName: '  ', segments }),
+  ).toEqual({
+    email: 'a@b.co',
+    firstName: 'Ann',
+    segments: ['vip', '~new', '~vip'],
+  });
+});
 
-  test('names a referral and an action for each entry', () => {
-    expect(
-      parse({
-        actions: [
-          { referralId: 'r', action: 'REFERRED_DENIED' },
-          { referralId: 2, action: 'APPROVED', x: 1 },
-        ],
-      }),
-    ).toEqual({
+test('a user accepts all members together', () => {
+  const body = {
+    id: 'u',
+    accountId: 5,
+    email: 'Ann@Example.co.uk',
+    firstName: 'Ann',
+    lastName: 'Lee',
+    imageUrl: 'https://example.com/a.png',
+    locale: 'en_US',
+    countryCode: 'US',
+    referable: false,
+    customFields: { a: 'x', b_1: 1.5, toString: true, constructor: null },
+    segments: ['vip', '~old', '~*', 7],
+    referralCode: 12345,
+    referralCodes: { default: 'ANN1', 'other-program': 7, empty: '', none: null },
+    referredBy: { code: 'BOB', isConverted: 'whatever' },
+    referredByCodes: ['CID', 'not a code', 8, null],
+    paymentProviderId: 'pp_1',
+  };
+  const parsed = parseUser(body);
+  expect(parsed).toEqual({
+    ...body,
+    accountId: '5',
+    segments: ['vip', '~old', '~*', '7'],
+    referralCode: '12345',
+    referralCodes: { default: 'ANN1', 'other-program': '7' },
+    referredByCodes: ['CID', '8'],
+  });
+  expect(referrerCodes(parsed)).toEqual(['BOB', 'CID', '8']);
+  expect(referrerCodes(parseUser({}))).toEqual([]);
+  expect(referrerCodes(parseUser({ referredBy: null, referredByCodes: null }))).toEqual([]);
+});
+
+test.each([
+  'a@b.co',
+  'ann+tag@sub.example.museum',
+  '"odd one"@example.org',
+  'ü@münchen.de',
+  'a@b.xn--p1ai',
+  ' ann@example.com ',
+])('a user may have the address %s', (email) => {
+  expect(parseUser({ email }).email).toBe(email.trim());
+});
+
+test.each([
+  'ann',
+  '@example.com',
+  'ann@',
+  'ann@example',
+  'ann@example.c',
+  'ann@example.c0',
+  'ann@.com',
+  'ann@exa mple.com',
+  'ann@example..com',
+  'x'.repeat(320) + '@example.com',
+  5,
+  {},
+  true,
+])('a user is refused for the address %j', (email) => {
+  expect(refusal(() => parseUser({ email }))).toEqual(['email', 'RS023']);
+});
+
+test.each<[object, readonly string[]]>([
+  [{ locale: 'EN' }, ['locale', 'RS039']],
+  [{ locale: 'en-US' }, ['locale', 'RS039']],
+  [{ countryCode: 'us' }, ['countryCode']],
+  [{ countryCode: 'QQ' }, ['countryCode']],
+  [{ imageUrl: '/a.png' }, ['imageUrl']],
+  [{ imageUrl: 'ftp://example.com/a' }, ['imageUrl']],
+  [{ imageUrl: 'javascript:alert(1)' }, ['imageUrl']],
+  [{ firstName: 5 }, ['firstName']],
+  [{ firstName: 'x'.repeat(3000) }, ['firstName']],
+  [{ referable: 'true' }, ['referable']],
+  [{ referralCode: 'a b' }, ['referralCode', 'RS034']],
+  [{ referralCode: 'x'.repeat(16) }, ['referralCode', 'RS034']],
+  [{ referralCode: {} }, ['referralCode', 'RS034']],
+  [{ referralCodes: { default: 'a-b' } }, ['referralCodes', 'RS034']],
+  [{ referralCodes: { 'a b': 'X' } }, ['referralCodes']],
+  [{ referralCodes: [] }, ['referralCodes']],
+  [{ referredBy: 'BOB' }, ['referredBy']],
+  [{ referredBy: { code: [] } }, ['referredBy.code']],
+  [{ referredByCodes: 'BOB' }, ['referredByCodes']],
+  [{ referredByCodes: [{}] }, ['referredByCodes']],
+  [{ customFields: [] }, ['customFields']],
+  [{ customFields: { 'a b': 1 } }, ['customFields']],
+  [{ customFields: { a: {} } }, ['customFields']],
+  [{ customFields: { a: 'x'.repeat(1025) } }, ['customFields']],
+  [{ customFields: { a: Infinity } }, ['customFields']],
+  [{ customFields: { ['a'.repeat(65)]: 1 } }, ['customFields']],
+  [
+    { customFields: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`f${i}`, i])) },
+    ['customFields'],
+  ],
+  [{ segments: 'vip' }, ['segments']],
+  [{ segments: ['~'] }, ['segments']],
+  [{ id: 'a\0' }, ['id']],
+  [{ paymentProviderId: [] }, ['paymentProviderId']],
+  [{ email: 'x', locale: 'y' }, ['email', 'locale', 'RS023']],
+])('a user %j', (body, expected) => {
+  expect(refusal(() => parseUser(body))).toEqual(expected);
+});
+
+test('a user needs both ids where they come in the body', () => {
+  expect([...refusal(() => parseRequest(IdentifiedUserRequest, { email: 'x' }))].sort()).toEqual([
+    'RS023',
+    'accountId',
+    'email',
+    'id',
+  ]);
+  expect(parseRequest(IdentifiedUserRequest, { id: 1, accountId: 2, firstName: null })).toEqual({
+    id: '1',
+    accountId: '2',
+    firstName: null,
+  });
+});
+
+const parseModeration = (body: unknown) => parseRequest(ModerateReferralsRequest, body);
+
+test('moderation names a referral and an action for each entry', () => {
+  expect(
+    parseModeration({
       actions: [
         { referralId: 'r', action: 'REFERRED_DENIED' },
-        { referralId: '2', action: 'APPROVED' },
+        { referralId: 2, action: 'APPROVED', x: 1 },
       ],
-    });
-  });
-
-  const action = { referralId: 'r', action: 'DENIED' };
-  test.each<[unknown, readonly string[]]>([
-    [{}, ['actions']],
-    [{ actions: [] }, ['actions']],
-    [{ actions: 'x' }, ['actions']],
-    [{ actions: Array.from({ length: 101 }, () => action) }, ['actions']],
-    [{ actions: [action, { referralId: 'r', action: 'denied' }] }, ['actions[1].action']],
-    [{ actions: [{ action: 'DENIED' }] }, ['actions[0].referralId']],
-  ])('%j', (body, expected) => {
-    expect([...new Set(refusal(() => parse(body)))]).toEqual(expected);
-  });
-
-  test.each([[null], ['x'], [1], [[]]])('is refused for the action %j', (value) => {
-    expect(refusal(() => parse({ actions: [value] })).length).toBeGreaterThan(0);
-  });
-
-  test('refuses 350 000 empty actions quickly', () => {
-    const { user } = process.cpuUsage();
-    expect(
-      refusal(() => parse({ actions: Array.from({ length: 350_000 }, () => ({})) })).length,
-    ).toBeLessThan(300);
-    expect(process.cpuUsage().user - user).toBeLessThan(1_000_000);
+    }),
+  ).toEqual({
+    actions: [
+      { referralId: 'r', action: 'REFERRED_DENIED' },
+      { referralId: '2', action: 'APPROVED' },
+    ],
   });
 });
 
-describe('events of a user', () => {
-  const parse = (over: object) =>
-    parseRequest(UserEventsRequest, {
-      userId: 'u',
-      accountId: 'a',
-      events: [{ key: 'k' }],
-      ...over,
-    });
+const action = { referralId: 'r', action: 'DENIED' };
+test.each<[unknown, readonly string[]]>([
+  [{}, ['actions']],
+  [{ actions: [] }, ['actions']],
+  [{ actions: 'x' }, ['actions']],
+  [{ actions: Array.from({ length: 101 }, () => action) }, ['actions']],
+  [{ actions: [action, { referralId: 'r', action: 'denied' }] }, ['actions[1].action']],
+  [{ actions: [{ action: 'DENIED' }] }, ['actions[0].referralId']],
+])('moderation %j', (body, expected) => {
+  expect([...new Set(refusal(() => parseModeration(body)))]).toEqual(expected);
+});
 
-  const members = (count: number): object =>
-    Object.fromEntries(Array.from({ length: count }, (_, n) => [`field${n}`, n]));
-  const ofBytes = (bytes: number) => {
-    const event = {
-      key: 'k',
-      fields: { texts: ['', ...Array<string>(43).fill('x'.repeat(1_500))] },
-    };
-    event.fields.texts[0] = 'x'.repeat(bytes - JSON.stringify(event).length);
-    return event;
+test.each([[null], ['x'], [1], [[]]])('moderation is refused for the action %j', (value) => {
+  expect(refusal(() => parseModeration({ actions: [value] })).length).toBeGreaterThan(0);
+});
+
+test('moderation refuses 350 000 empty actions quickly', () => {
+  const { user } = process.cpuUsage();
+  expect(
+    refusal(() => parseModeration({ actions: Array.from({ length: 350_000 }, () => ({})) })).length,
+  ).toBeLessThan(300);
+  expect(process.cpuUsage().user - user).toBeLessThan(1_000_000);
+});
+
+const parseEvents = (over: object) =>
+  parseRequest(UserEventsRequest, {
+    userId: 'u',
+    accountId: 'a',
+    events: [{ key: 'k' }],
+    ...over,
+  });
+
+const members = (count: number): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`field${n}`, n]));
+const ofBytes = (bytes: number) => {
+  const event = {
+    key: 'k',
+    fields: { texts: ['', ...Array<string>(43).fill('x'.repeat(1_500))] },
   };
-  const nested = (depth: number): unknown =>
-    depth === 0 ? 'x'.repeat(1501) : { deeper: nested(depth - 1) };
-  test.each<[string, object]>([
-    ['no events', { events: [] }],
-    ['too many events', { events: Array.from({ length: 101 }, () => ({ key: 'k' })) }],
-    ['events that are none', { events: { key: 'k' } }],
-    ['an event that is none', { events: ['k'] }],
-    ['no key', { events: [{ fields: {} }] }],
-    ['a key that is no text', { events: [{ key: 5 }] }],
-    ['an empty key', { events: [{ key: '' }] }],
-    ['a long key', { events: [{ key: 'k'.repeat(1501) }] }],
-    ['fields that are a list', { events: [{ key: 'k', fields: [] }] }],
-    ['a long text', { events: [{ key: 'k', fields: { a: 'é'.repeat(751) } }] }],
-    ['a long text inside', { events: [{ key: 'k', fields: nested(3) as object }] }],
-    ['a list of lists', { events: [{ key: 'k', fields: { a: [[1]] } }] }],
-    ['a list of lists inside', { events: [{ key: 'k', fields: { a: [{ b: [[]] }] } }] }],
-    ['too many members', { events: [{ key: 'k' }, { key: 'k', fields: members(501) }] }],
-    ['a large event', { events: [ofBytes(64 * 1024 + 1)] }],
-    ['a time that is none', { events: [{ key: 'k', dateTriggered: 'now' }] }],
-    ['a time with decimals', { events: [{ key: 'k', dateTriggered: 1.5 }] }],
-    ['a short idempotency key', { idempotencyKey: '1234567' }],
-    ['an idempotency key with blanks', { idempotencyKey: 'with blanks' }],
-    ['no user', { userId: null }],
-    ['no account', { accountId: null }],
-  ])('are refused with %s', (_what, over) => {
-    expect(refusal(() => parse(over)).length).toBeGreaterThan(0);
-  });
+  event.fields.texts[0] = 'x'.repeat(bytes - JSON.stringify(event).length);
+  return event;
+};
+const nested = (depth: number): unknown =>
+  depth === 0 ? 'x'.repeat(1501) : { deeper: nested(depth - 1) };
+test.each<[string, object]>([
+  ['no events', { events: [] }],
+  ['too many events', { events: Array.from({ length: 101 }, () => ({ key: 'k' })) }],
+  ['events that are none', { events: { key: 'k' } }],
+  ['an event that is none', { events: ['k'] }],
+  ['no key', { events: [{ fields: {} }] }],
+  ['a key that is no text', { events: [{ key: 5 }] }],
+  ['an empty key', { events: [{ key: '' }] }],
+  ['a long key', { events: [{ key: 'k'.repeat(1501) }] }],
+  ['fields that are a list', { events: [{ key: 'k', fields: [] }] }],
+  ['a long text', { events: [{ key: 'k', fields: { a: 'é'.repeat(751) } }] }],
+  ['a long text inside', { events: [{ key: 'k', fields: nested(3) as object }] }],
+  ['a list of lists', { events: [{ key: 'k', fields: { a: [[1]] } }] }],
+  ['a list of lists inside', { events: [{ key: 'k', fields: { a: [{ b: [[]] }] } }] }],
+  ['too many members', { events: [{ key: 'k' }, { key: 'k', fields: members(501) }] }],
+  ['a large event', { events: [ofBytes(64 * 1024 + 1)] }],
+  ['a time that is none', { events: [{ key: 'k', dateTriggered: 'now' }] }],
+  ['a time with decimals', { events: [{ key: 'k', dateTriggered: 1.5 }] }],
+  ['a short idempotency key', { idempotencyKey: '1234567' }],
+  ['an idempotency key with blanks', { idempotencyKey: 'with blanks' }],
+  ['no user', { userId: null }],
+  ['no account', { accountId: null }],
+])('events of a user are refused with %s', (_what, over) => {
+  expect(refusal(() => parseEvents(over)).length).toBeGreaterThan(0);
+});
 
-  test('are accepted up to the largest size', () => {
-    const text = 'é'.repeat(750);
-    const event = { key: 'k'.repeat(1500), fields: { [text]: text, list: [{ list: [text] }] } };
-    expect(parse({ events: Array.from({ length: 100 }, () => event) }).events).toHaveLength(100);
-    expect(
-      parse({ events: [{ key: 'k', fields: members(500) }, ofBytes(64 * 1024)] }),
-    ).toBeDefined();
-  });
+test('events of a user are accepted up to the largest size', () => {
+  const text = 'é'.repeat(750);
+  const event = { key: 'k'.repeat(1500), fields: { [text]: text, list: [{ list: [text] }] } };
+  expect(parseEvents({ events: Array.from({ length: 100 }, () => event) }).events).toHaveLength(
+    100,
+  );
+  expect(
+    parseEvents({ events: [{ key: 'k', fields: members(500) }, ofBytes(64 * 1024)] }),
+  ).toBeDefined();
 });
 
 test('units are compared without white space around them', () => {

@@ -35,50 +35,48 @@ test('a signal is a sentence; an unknown one has its recorded message', () => {
   expect(signalInWords('constructor', { message: 'recorded' })).toBe('recorded');
 });
 
-describe('decisions of an operator', () => {
-  const running = useSharedService();
-  const tenant = useTenant(running);
-  const scope = () => ({ tenant: tenant.alias, mode: 'live' as const });
-  const decide = (operation: Parameters<typeof calledBy>[2], request: object, key?: string) =>
-    calledBy(running.service, 'sue', operation, { ...scope(), ...request }, key);
+const running = useSharedService();
+const tenant = useTenant(running);
+const scope = () => ({ tenant: tenant.alias, mode: 'live' as const });
+const decide = (operation: Parameters<typeof calledBy>[2], request: object, key?: string) =>
+  calledBy(running.service, 'sue', operation, { ...scope(), ...request }, key);
 
-  const decided = async () => {
-    await everythingProjected(running.service.service.core);
-    const { total, decisions } = await decidedReferrals(running.service.service.core, scope(), {
-      limit: 10,
-      offset: 0,
-    });
-    return {
-      total,
-      decisions: decisions.map(({ decidedAt: _, referral: one, ...rest }) => ({
-        ...rest,
-        statuses: [one.referredStatus, one.referrerStatus],
-      })),
-    };
-  };
-
-  test('are listed with operator and reason, and undone once', async () => {
-    const ann = await aPerson(tenant.live);
-    await aPerson(tenant.live, {}, { referral: { code: ann.code } });
-    const { body } = await tenant.live.get('/referrals');
-    const [{ id }] = body['referrals'] as [{ id: string }];
-    const by = { operator: 'sue', isByOperator: true };
-
-    const denial = { referrals: [{ id }], action: 'DENIED', reason: 'one household' };
-    await decide(moderate, denial);
-    expect(await decided()).toEqual({
-      total: 1,
-      decisions: [{ ...by, reason: 'one household', statuses: ['DENIED', 'DENIED'] }],
-    });
-    await decide(undoDecision, { referral: id }, 'undo');
-    expect((await decided()).decisions).toEqual([
-      { ...by, reason: null, statuses: ['APPROVED', 'APPROVED'] },
-    ]);
-    await decide(undoDecision, { referral: id }, 'undo');
-    expect((await decided()).decisions).toMatchObject([{ statuses: ['APPROVED', 'APPROVED'] }]);
-    const old = { referred: 'DENIED', referrer: 'DENIED' };
-    await expect(
-      decide(moderate, { referrals: [{ id, seen: old }], action: 'DENIED' }),
-    ).rejects.toThrow('decided meanwhile');
+const decided = async () => {
+  await everythingProjected(running.service.service.core);
+  const { total, decisions } = await decidedReferrals(running.service.service.core, scope(), {
+    limit: 10,
+    offset: 0,
   });
+  return {
+    total,
+    decisions: decisions.map(({ decidedAt: _, referral: one, ...rest }) => ({
+      ...rest,
+      statuses: [one.referredStatus, one.referrerStatus],
+    })),
+  };
+};
+
+test('decisions of an operator are listed with operator and reason, and undone once', async () => {
+  const ann = await aPerson(tenant.live);
+  await aPerson(tenant.live, {}, { referral: { code: ann.code } });
+  const { body } = await tenant.live.get('/referrals');
+  const [{ id }] = body['referrals'] as [{ id: string }];
+  const by = { operator: 'sue', isByOperator: true };
+
+  const denial = { referrals: [{ id }], action: 'DENIED', reason: 'one household' };
+  await decide(moderate, denial);
+  expect(await decided()).toEqual({
+    total: 1,
+    decisions: [{ ...by, reason: 'one household', statuses: ['DENIED', 'DENIED'] }],
+  });
+  await decide(undoDecision, { referral: id }, 'undo');
+  expect((await decided()).decisions).toEqual([
+    { ...by, reason: null, statuses: ['APPROVED', 'APPROVED'] },
+  ]);
+  await decide(undoDecision, { referral: id }, 'undo');
+  expect((await decided()).decisions).toMatchObject([{ statuses: ['APPROVED', 'APPROVED'] }]);
+  const old = { referred: 'DENIED', referrer: 'DENIED' };
+  await expect(
+    decide(moderate, { referrals: [{ id, seen: old }], action: 'DENIED' }),
+  ).rejects.toThrow('decided meanwhile');
 });

@@ -98,55 +98,53 @@ test('only what has other tables is built anew: the rest has one leader in both 
   await eventually(() => ALL.every((name) => second.leads(name)));
 });
 
-describe('a scrub', () => {
-  const scrubbed = (projectors: readonly Projector[], others: number) =>
-    new ScrubbedGenerations({
-      pool,
-      log: projected.log,
-      readModels: projectors,
-      otherProcesses: () => Promise.resolve(others),
-    });
-  const schemas = async (): Promise<readonly string[]> => {
-    const { rows } = await pool.query<{ name: string }>(
-      `select nspname as name from pg_namespace where nspname like 'rm\\_users\\_%' order by 1`,
-    );
-    return rows.map(({ name }) => name);
-  };
-  const dropUnfollowed = async (projectors: readonly Projector[], others: number) => {
-    const client = await pool.connect();
-    await scrubbed(projectors, others).dropUnfollowed(client);
-    client.release();
-  };
-  const newer = withOtherTables('users');
-
-  test('keeps the tables of a release that runs, and waits until they have the newest erasures', async () => {
-    const opened = await projected.ledger.happened(acme, accountOpened(acme));
-    const first = startRelease(accountProjectors);
-    await reach(opened, first);
-    await ensureOwnGenerations(pool, newer);
-    await dropUnfollowed(accountProjectors, 1);
-    expect(await schemas()).toEqual(['rm_users_1', 'rm_users_2']);
-    expect(await (await scrubbed(accountProjectors, 0).reachHead())()).toBe(true);
-    expect(await (await scrubbed(accountProjectors, 1).reachHead())()).toBe(false);
-    await reach(opened, startRelease(newer));
-    expect(await (await scrubbed(accountProjectors, 1).reachHead())()).toBe(true);
+const scrubbed = (projectors: readonly Projector[], others: number) =>
+  new ScrubbedGenerations({
+    pool,
+    log: projected.log,
+    readModels: projectors,
+    otherProcesses: () => Promise.resolve(others),
   });
+const schemas = async (): Promise<readonly string[]> => {
+  const { rows } = await pool.query<{ name: string }>(
+    `select nspname as name from pg_namespace where nspname like 'rm\\_users\\_%' order by 1`,
+  );
+  return rows.map(({ name }) => name);
+};
+const dropUnfollowed = async (projectors: readonly Projector[], others: number) => {
+  const client = await pool.connect();
+  await scrubbed(projectors, others).dropUnfollowed(client);
+  client.release();
+};
+const newerUsers = withOtherTables('users');
 
-  test('drops the tables of a release that does not run: it builds them anew at its start', async () => {
-    const opened = await projected.ledger.happened(acme, accountOpened(acme));
-    const first = startRelease(accountProjectors);
-    const second = startRelease(newer);
-    await reach(opened, first, second);
-    await first.stop();
-    await dropUnfollowed(newer, 0);
-    expect(await schemas()).toEqual(['rm_users_2']);
-    expect(await ensureOwnGenerations(pool, accountProjectors)).toEqual({
-      added: [],
-      renewed: ['users'],
-    });
-    expect(await statesOf('users')).toBe('1 retired, 2 beside, 3 live');
-    await reach(opened, startRelease(accountProjectors));
-    await dropUnfollowed([usersProjector], 0);
-    expect(await schemas()).toEqual(['rm_users_3']);
+test('a scrub keeps the tables of a release that runs, and waits until they have the newest erasures', async () => {
+  const opened = await projected.ledger.happened(acme, accountOpened(acme));
+  const first = startRelease(accountProjectors);
+  await reach(opened, first);
+  await ensureOwnGenerations(pool, newerUsers);
+  await dropUnfollowed(accountProjectors, 1);
+  expect(await schemas()).toEqual(['rm_users_1', 'rm_users_2']);
+  expect(await (await scrubbed(accountProjectors, 0).reachHead())()).toBe(true);
+  expect(await (await scrubbed(accountProjectors, 1).reachHead())()).toBe(false);
+  await reach(opened, startRelease(newerUsers));
+  expect(await (await scrubbed(accountProjectors, 1).reachHead())()).toBe(true);
+});
+
+test('a scrub drops the tables of a release that does not run: it builds them anew at its start', async () => {
+  const opened = await projected.ledger.happened(acme, accountOpened(acme));
+  const first = startRelease(accountProjectors);
+  const second = startRelease(newerUsers);
+  await reach(opened, first, second);
+  await first.stop();
+  await dropUnfollowed(newerUsers, 0);
+  expect(await schemas()).toEqual(['rm_users_2']);
+  expect(await ensureOwnGenerations(pool, accountProjectors)).toEqual({
+    added: [],
+    renewed: ['users'],
   });
+  expect(await statesOf('users')).toBe('1 retired, 2 beside, 3 live');
+  await reach(opened, startRelease(accountProjectors));
+  await dropUnfollowed([usersProjector], 0);
+  expect(await schemas()).toEqual(['rm_users_3']);
 });

@@ -124,62 +124,61 @@ it('an answer of a redirect or a failure counts by its status, also when it does
   expect(outcome(await post(receiver.url(hanging), { withinMs: 300 }))).toBe(429);
 });
 
-describe('an answer that does not end in time is a failed attempt', () => {
-  const endless: readonly (readonly [string, Behaviour])[] = [
-    ['that never begins', { kind: 'hang' }],
-    ['that stops in its body', { kind: 'hang-in-body' }],
-    ['whose body trickles', { kind: 'trickle', everyMs: 5 }],
-    ['whose headers trickle', { kind: 'trickle-headers', everyMs: 5 }],
-  ];
+const endless: readonly (readonly [string, Behaviour])[] = [
+  ['that never begins', { kind: 'hang' }],
+  ['that stops in its body', { kind: 'hang-in-body' }],
+  ['whose body trickles', { kind: 'trickle', everyMs: 5 }],
+  ['whose headers trickle', { kind: 'trickle-headers', everyMs: 5 }],
+];
 
-  it.each(endless)('one %s', async (_, behaviour) => {
+it.each(endless)(
+  'an answer that does not end in time is a failed attempt: one %s',
+  async (_, behaviour) => {
     const path = pathFor(behaviour);
     const posted = await post(receiver.url(path), { withinMs: 300 });
     expect(posted).toMatchObject({ kind: 'failed', reason: 'timeout' });
     expect(posted.ms).toBeGreaterThanOrEqual(299);
-  });
+  },
+);
 
-  it('the name server included', async () => {
-    const silent = await post('http://silent.test/hook', { withinMs: 300 });
-    expect(silent).toMatchObject({ kind: 'failed', reason: 'timeout' });
-  });
-
-  it('and its connection is closed', async () => {
-    const path = pathFor({ kind: 'hang' }, { kind: 'answer' });
-    const sender = senderWith({ withinMs: 300 });
-    const request = { url: receiver.url(path), headers: {}, body };
-    expect(outcome(await sender.post(request))).toBe('timeout');
-    expect(outcome(await sender.post(request))).toBe(200);
-    const [first, second] = await receiver.requests(path, 2);
-    expect(second?.connection).not.toBe(first?.connection);
-  });
+it('an answer that does not end in time is a failed attempt, that of the name server included', async () => {
+  const silent = await post('http://silent.test/hook', { withinMs: 300 });
+  expect(silent).toMatchObject({ kind: 'failed', reason: 'timeout' });
 });
 
-describe('a broken answer is a failed attempt', () => {
-  const broken: readonly (readonly [string, Behaviour, string])[] = [
-    ['that breaks off before its headers', { kind: 'break-off' }, 'broken-off'],
-    ['that breaks off in its headers', { kind: 'break-off', when: 'in-headers' }, 'broken-off'],
-    ['that breaks off in its body', { kind: 'break-off', when: 'in-body' }, 'broken-off'],
-    ['that is not HTTP', { kind: 'not-http' }, 'not-http'],
-    ['with headers without end', { kind: 'endless-headers' }, 'not-http'],
-  ];
+it('an answer that does not end in time is a failed attempt, and its connection is closed', async () => {
+  const path = pathFor({ kind: 'hang' }, { kind: 'answer' });
+  const sender = senderWith({ withinMs: 300 });
+  const request = { url: receiver.url(path), headers: {}, body };
+  expect(outcome(await sender.post(request))).toBe('timeout');
+  expect(outcome(await sender.post(request))).toBe(200);
+  const [first, second] = await receiver.requests(path, 2);
+  expect(second?.connection).not.toBe(first?.connection);
+});
 
-  it.each(broken)('one %s', async (_, behaviour, reason) => {
-    const path = pathFor(behaviour);
-    expect(outcome(await post(receiver.url(path)))).toBe(reason);
-    expect(outcome(await post(receiver.tlsUrl(path)))).toBe(reason);
-  });
+const broken: readonly (readonly [string, Behaviour, string])[] = [
+  ['that breaks off before its headers', { kind: 'break-off' }, 'broken-off'],
+  ['that breaks off in its headers', { kind: 'break-off', when: 'in-headers' }, 'broken-off'],
+  ['that breaks off in its body', { kind: 'break-off', when: 'in-body' }, 'broken-off'],
+  ['that is not HTTP', { kind: 'not-http' }, 'not-http'],
+  ['with headers without end', { kind: 'endless-headers' }, 'not-http'],
+];
 
-  it('one that breaks the encryption', async () => {
-    const path = pathFor({ kind: 'break-tls' });
-    // Which of the two depends on what Node notices first.
-    expect(outcome(await post(receiver.tlsUrl(path)))).toMatch(/^(tls|broken-off)$/);
-  });
+it.each(broken)('a broken answer is a failed attempt: one %s', async (_, behaviour, reason) => {
+  const path = pathFor(behaviour);
+  expect(outcome(await post(receiver.url(path)))).toBe(reason);
+  expect(outcome(await post(receiver.tlsUrl(path)))).toBe(reason);
+});
 
-  it('one of a server that speaks no TLS', async () => {
-    const plain = receiver.url('/plain').replace('http:', 'https:');
-    expect(outcome(await post(plain))).toBe('tls');
-  });
+it('a broken answer is a failed attempt: one that breaks the encryption', async () => {
+  const path = pathFor({ kind: 'break-tls' });
+  // Which of the two depends on what Node notices first.
+  expect(outcome(await post(receiver.tlsUrl(path)))).toMatch(/^(tls|broken-off)$/);
+});
+
+it('a broken answer is a failed attempt: one of a server that speaks no TLS', async () => {
+  const plain = receiver.url('/plain').replace('http:', 'https:');
+  expect(outcome(await post(plain))).toBe('tls');
 });
 
 describe('a server that is not trusted gets no request', () => {
