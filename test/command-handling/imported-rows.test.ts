@@ -1,6 +1,6 @@
 import type { AccountOutcome } from '../../src/command-handling/commands.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
-import type { RewardRow } from '../../src/imports/rows/import-rows.js';
+import type { ImportRow } from '../../src/imports/rows/import-rows.js';
 import { rewardCommand } from '../../src/imports/rows/row-commands.js';
 import { aRequest, SharedLedger, type TestProcess } from './support/processes.js';
 
@@ -12,7 +12,7 @@ const USERS = { a: 'ann', b: 'bob' } as const;
 function imports(
   process: TestProcess,
   accountId: keyof typeof USERS,
-  over: Partial<RewardRow> = {},
+  over: ImportRow = {},
 ): Promise<AccountOutcome> {
   const of = { accountId, userId: USERS[accountId], type: 'CREDIT', unit: 'CENTS', amount: 5 };
   const { scope } = aRequest();

@@ -4,7 +4,6 @@ import type {
   ImportKind,
   ImportRow,
   ImportsRow,
-  RewardRow,
   RowOutcome,
 } from '../../src/imports/rows/import-rows.js';
 import { runImport, type ImportWork } from '../../src/imports/runs/run-import.js';
@@ -70,8 +69,8 @@ test('rows of one account are imported in their order, those of others concurren
 
 test('rejected rows are written in the order of the file, whichever is decided first', async () => {
   const importRow = async (row: ImportRow): Promise<RowOutcome> => {
-    if (row.id === 'u0') for (let turns = 0; turns < 20; turns += 1) await turn();
-    return { kind: 'rejected', reason: `USER_EXISTS: ${row.id}` };
+    if (row['id'] === 'u0') for (let turns = 0; turns < 20; turns += 1) await turn();
+    return { kind: 'rejected', reason: `USER_EXISTS: ${String(row['id'])}` };
   };
   const { answer, rejected } = await ran(users(3, 3), { importRow });
   expect(rejected).toEqual([
@@ -125,7 +124,13 @@ test('an import ends with the error of a row after the rows at work have ended',
 
 const NOW = Date.UTC(2026, 0, 1);
 
-const recorded = ({ unit = '', amount = 0, redeemed = 0 }: RewardRow): ControlFigures => ({
+interface Figures {
+  readonly unit?: string;
+  readonly amount?: number;
+  readonly redeemed?: number;
+}
+
+const recorded = ({ unit = '', amount = 0, redeemed = 0 }: Figures): ControlFigures => ({
   unit,
   rewards: 1,
   assigned: amount,
@@ -150,13 +155,12 @@ test('control figures add up what is not rejected, by unit, on both sides', asyn
     `CREDIT,d,u,8,BIG,${max},,,,`,
   ];
   const importRow = (row: ImportRow): Promise<RowOutcome> => {
-    const reward = row as RewardRow;
-    if (row.id === '5') return Promise.resolve({ kind: 'rejected', reason: 'BAD_REQUEST: no' });
-    if (reward.type !== 'CREDIT') return Promise.resolve({ kind: 'imported', ledgerId: 'x' });
-    const control = recorded(reward);
+    if (row['id'] === '5') return Promise.resolve({ kind: 'rejected', reason: 'BAD_REQUEST: no' });
+    if (row['type'] !== 'CREDIT') return Promise.resolve({ kind: 'imported', ledgerId: 'x' });
+    const control = recorded(row);
     return Promise.resolve({
-      kind: row.id === '1' ? 'unchanged' : 'imported',
-      ledgerId: `l${row.id}`,
+      kind: row['id'] === '1' ? 'unchanged' : 'imported',
+      ledgerId: `l${String(row['id'])}`,
       control,
     });
   };
@@ -188,11 +192,11 @@ test('control figures add up what is not rejected, by unit, on both sides', asyn
 
 test('a row that repeats an earlier one of its file is no other reward in the control figures', async () => {
   const rows = [`CREDIT,a,u,1,CENTS,500,200,,,`, `CREDIT,a,u,1,CENTS,500,200,,,`];
-  const seen = new Set<string | undefined>();
+  const seen = new Set<unknown>();
   const importRow = (row: ImportRow): Promise<RowOutcome> => {
-    const kind = seen.has(row.id) ? 'unchanged' : 'imported';
-    seen.add(row.id);
-    return Promise.resolve({ kind, control: recorded(row as RewardRow) });
+    const kind = seen.has(row['id']) ? 'unchanged' : 'imported';
+    seen.add(row['id']);
+    return Promise.resolve({ kind, control: recorded(row) });
   };
   const { answer } = await ran([HEADER, ...rows].join('\n'), { kind: 'rewards', importRow });
   const once = { rewards: 1, assigned: 500, redeemed: 200, available: 300 };

@@ -1,4 +1,4 @@
-import type { ImportedEntry } from '../../domain/account/account.state.js';
+import type { AccountState } from '../../domain/account/account.state.js';
 import { importedIdOf } from '../../domain/account/imports/imported-rows.js';
 import { referralOf } from '../../domain/account/referral/former-referrals.js';
 import type { ImportedReferrer } from '../../domain/account/referral/referral-parties.js';
@@ -54,7 +54,9 @@ export class ImportedRows {
     const sides = await Promise.all(namings.map((naming) => this.sideOf(scope, ref, naming)));
     return {
       account: placed?.account ?? account,
-      entry: isAnother ? await this.entryOf(scope, placed.account, ref) : null,
+      entry:
+        (isAnother && (await this.stateOf(scope, placed.account)).remains.imported.get(ref)) ||
+        null,
       lapses,
       sides: sides.filter((side) => side !== undefined),
     };
@@ -71,9 +73,7 @@ export class ImportedRows {
     );
     if (placed === null) return null;
     const { account } = placed;
-    const { state } = await this.streams.accounts.load(
-      this.names.accountStream(meta.scope, account),
-    );
+    const state = await this.stateOf(meta.scope, account);
     const entry = state.remains.imported.get(ref);
     if (entry === undefined) return null;
     const reward = state.status === 'open' ? state.rewards.get(entry.ledgerId ?? '') : undefined;
@@ -85,7 +85,7 @@ export class ImportedRows {
     scope: Scope,
     { account, userId }: NeededImportedReferrer,
   ): Promise<ImportedReferrer | null> {
-    const { state } = await this.streams.accounts.load(this.names.accountStream(scope, account));
+    const state = await this.stateOf(scope, account);
     const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
     if (state.status === 'absent' || person === undefined) return null;
     return {
@@ -103,13 +103,8 @@ export class ImportedRows {
     return lapse(this.streams, stream, meta, { what, clock: this.clock });
   }
 
-  private async entryOf(
-    scope: Scope,
-    account: AccountRef,
-    ref: string,
-  ): Promise<ImportedEntry | null> {
-    const { state } = await this.streams.accounts.load(this.names.accountStream(scope, account));
-    return state.remains.imported.get(ref) ?? null;
+  private async stateOf(scope: Scope, account: AccountRef): Promise<AccountState> {
+    return (await this.streams.accounts.load(this.names.accountStream(scope, account))).state;
   }
 
   /** Undefined: no recorded referral names the reward for this side. */
@@ -118,8 +113,7 @@ export class ImportedRows {
     ref: string,
     { referralId, side }: RewardNaming,
   ): Promise<RecordedSide | undefined> {
-    const referred = accountOfId(referralId) ?? '';
-    const { state } = await this.streams.accounts.load(this.names.accountStream(scope, referred));
+    const state = await this.stateOf(scope, accountOfId(referralId) ?? '');
     const referral = referralOf(state, referralId);
     if (!referral) return undefined;
     const { account, person } = referral[side];

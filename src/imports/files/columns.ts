@@ -30,16 +30,14 @@ const COLUMNS: Readonly<Record<ImportKind, ReadonlyMap<string, ColumnType>>> = {
   ]),
 };
 
-const REQUIRED: Readonly<Record<ImportKind, readonly string[]>> = {
+/** Fields that a column must become. */
+export const REQUIRED: Readonly<Record<ImportKind, readonly string[]>> = {
   users: ['id', 'accountId'],
   referrals: ['referredAccount', 'referredUser', 'referrerAccount', 'referrerUser'],
   rewards: ['type', 'accountId', 'userId'],
 };
 
 export const fieldsOfKind = (kind: ImportKind): readonly string[] => [...COLUMNS[kind].keys()];
-
-/** Fields that the file must have. */
-export const requiredOfKind = (kind: ImportKind): readonly string[] => REQUIRED[kind];
 
 /** Columns with a value in each row; those of a deleted referrer are empty. */
 export const filledColumns = (kind: ImportKind): readonly string[] =>

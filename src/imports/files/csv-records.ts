@@ -13,9 +13,20 @@ export interface CsvRecord {
 /** Limits a record: an unclosed quote would include the rest of the file. */
 const RECORD_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The separator that is more frequent in the first line. */
-export const delimiterOf = (head: string): Delimiter =>
-  head.split(';').length > head.split(',').length ? ';' : ',';
+/**
+ * The beginning of a file, and its separator: the one that its first line has more of. Undefined:
+ * it is JSON lines. @throws {FileFault}
+ */
+export async function formatOf(bytes: FileBytes) {
+  for await (const { text } of blocksOf(bytes)) {
+    const begun = text.trimStart();
+    if (begun === '') continue;
+    const [head = ''] = begun.split('\n', 1);
+    const csv: Delimiter = head.split(';').length > head.split(',').length ? ';' : ',';
+    return { begun, delimiter: begun.startsWith('{') ? undefined : csv };
+  }
+  throw new FileFault('the file is empty');
+}
 
 /** The records of a CSV file (RFC 4180), without blank lines. @throws {FileFault} */
 export async function* csvRecords(

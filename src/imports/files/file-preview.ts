@@ -1,7 +1,7 @@
 import type { ImportKind } from '../rows/import-rows.js';
-import { CUSTOM, Columns, fieldsOfKind, requiredOfKind } from './columns.js';
-import { csvRecords, delimiterOf } from './csv-records.js';
-import { blocksOf, FileFault, type FileBytes } from './file-blocks.js';
+import { CUSTOM, Columns, fieldsOfKind, REQUIRED } from './columns.js';
+import { csvRecords, formatOf, type Delimiter } from './csv-records.js';
+import type { FileBytes } from './file-blocks.js';
 
 /** A column of a file with the field that it would become. */
 export interface PreviewedColumn {
@@ -37,25 +37,20 @@ export async function previewFile(kind: ImportKind, bytes: FileBytes): Promise<F
       ...fieldsOfKind(kind),
       ...(kind === 'users' ? header.filter(isCustomName).map((name) => `${CUSTOM}${name}`) : []),
     ],
-    required: requiredOfKind(kind),
+    required: REQUIRED[kind],
   };
 }
 
 const isCustomName = (name: string): boolean => name !== '' && !name.startsWith('customFields');
 
 async function firstRows(bytes: FileBytes) {
-  for await (const { text } of blocksOf(bytes)) {
-    const begun = text.trimStart();
-    if (begun === '') continue;
-    if (begun.startsWith('{')) return jsonRows(begun);
-    return csvRows(bytes, begun.split('\n', 1)[0] ?? '');
-  }
-  throw new FileFault('the file is empty');
+  const { begun, delimiter } = await formatOf(bytes);
+  return delimiter === undefined ? jsonRows(begun) : csvRows(bytes, delimiter);
 }
 
-async function csvRows(bytes: FileBytes, head: string) {
+async function csvRows(bytes: FileBytes, delimiter: Delimiter) {
   const rows: (readonly string[])[] = [];
-  for await (const { cells } of csvRecords(bytes, delimiterOf(head))) {
+  for await (const { cells } of csvRecords(bytes, delimiter)) {
     rows.push(cells);
     if (rows.length > SHOWN_ROWS) break;
   }

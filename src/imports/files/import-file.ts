@@ -9,7 +9,7 @@ import {
 import { NOT_STORABLE, unstorablePath } from '../../foundation/outside-text.js';
 import type { ImportKind } from '../rows/import-rows.js';
 import { Columns } from './columns.js';
-import { csvRecords, delimiterOf, type Delimiter } from './csv-records.js';
+import { csvRecords, formatOf, type Delimiter } from './csv-records.js';
 import { blocksOf, FileFault, type FileBytes } from './file-blocks.js';
 import { typedRow, type TypedRow } from './typed-row.js';
 
@@ -25,7 +25,6 @@ export interface ReadRow {
 /** A file to import, which can be read repeatedly. */
 export interface ImportFile {
   readonly columns: Columns;
-  readonly mediaType: 'text/csv' | 'application/x-ndjson';
   /** The first line of the file of rejected rows. */
   readonly rejectedHead: string;
   /** @throws {FileFault} */
@@ -39,13 +38,8 @@ export async function openImportFile(
   bytes: FileBytes,
 ): Promise<ImportFile> {
   const columns = new Columns(kind, map);
-  for await (const { text } of blocksOf(bytes)) {
-    const begun = text.trimStart();
-    if (begun === '') continue;
-    if (begun.startsWith('{')) return jsonFile(columns, bytes);
-    return csvFile(columns, bytes, delimiterOf(begun.split('\n', 1)[0] ?? ''));
-  }
-  throw new FileFault('the file is empty');
+  const { delimiter } = await formatOf(bytes);
+  return delimiter === undefined ? jsonFile(columns, bytes) : csvFile(columns, bytes, delimiter);
 }
 
 /** Columns of a file of rejected rows, which a new import replaces. */
@@ -65,7 +59,6 @@ async function csvFile(
     csvLines([[...cells.filter((_, place) => isKept[place]), ...added]], '\n', delimiter);
   return {
     columns,
-    mediaType: 'text/csv',
     rejectedHead: lineOf(header, ADDED),
     async *rows() {
       for await (const { cells, line } of csvRecords(bytes, delimiter)) {
@@ -96,7 +89,6 @@ async function firstOf<T>(all: AsyncGenerator<T>): Promise<T> {
 
 const jsonFile = (columns: Columns, bytes: FileBytes): ImportFile => ({
   columns,
-  mediaType: 'application/x-ndjson',
   rejectedHead: '',
   async *rows() {
     for await (const { text, before } of blocksOf(bytes))

@@ -1,10 +1,6 @@
-import type { CustomFieldValue } from '../../domain/account/account.events.js';
 import type { Scope } from '../../domain/scope.js';
 
-/**
- * Rows of another program's files, with the ledger's answer to each. Missing columns have no
- * member; dates are epoch milliseconds.
- */
+/** Rows of another program's files, with the ledger's answer to each. */
 
 export type ImportKind = 'users' | 'referrals' | 'rewards';
 
@@ -15,69 +11,11 @@ export interface ImportRun extends Scope {
   readonly dryRun: boolean;
 }
 
-export interface UserRow {
-  readonly id: string;
-  readonly accountId: string;
-  readonly email?: string;
-  readonly firstName?: string;
-  readonly lastName?: string;
-  readonly locale?: string;
-  readonly countryCode?: string;
-  readonly imageUrl?: string;
-  readonly referralCode?: string;
-  readonly dateCreated?: number;
-  readonly segments?: readonly string[];
-  readonly blocked?: boolean;
-  readonly paymentProviderId?: string;
-  readonly accountStatus?: string;
-  readonly accountCurrency?: string;
-  readonly customFields?: ReadonlyMap<string, CustomFieldValue>;
-}
-
-export interface ReferralRow {
-  readonly referredAccount: string;
-  readonly referredUser: string;
-  /** Both members of a deleted referrer are missing. */
-  readonly referrerAccount?: string;
-  readonly referrerUser?: string;
-  readonly id?: string;
-  readonly programId?: string;
-  readonly referralCodeUsed?: string;
-  readonly dateReferralStarted?: number;
-  readonly dateReferralPaid?: number;
-  readonly dateReferralEnded?: number;
-  readonly referredModerationStatus?: string;
-  readonly referrerModerationStatus?: string;
-  /** The `id` of a row of the rewards file. */
-  readonly referredReward?: string;
-  readonly referrerReward?: string;
-}
-
-export interface RewardRow {
-  readonly type: string;
-  readonly accountId: string;
-  readonly userId: string;
-  readonly id?: string;
-  readonly unit?: string;
-  readonly amount?: number;
-  readonly redeemed?: number;
-  readonly currency?: string;
-  readonly discountPercent?: number;
-  readonly fuelTankCode?: string;
-  readonly fuelTankType?: string;
-  readonly name?: string;
-  readonly rewardSource?: string;
-  readonly programId?: string;
-  readonly dateGiven?: number;
-  readonly dateScheduledFor?: number;
-  readonly dateExpires?: number;
-  readonly dateCancelled?: number;
-  readonly cancellable?: boolean;
-  /** Without `id`: number among equal rows of the file, from 1. */
-  readonly equalRowNumber?: number;
-}
-
-export type ImportRow = UserRow | ReferralRow | RewardRow;
+/**
+ * By column, as `typedRow` reads it: an absent one has no member, dates are epoch milliseconds,
+ * custom fields a map. A reward without `id` has its number among equal rows, `equalRowNumber`.
+ */
+export type ImportRow = Readonly<Record<string, unknown>>;
 
 /** The recorded figures of a row of credit. */
 export interface ControlFigures {

@@ -14,11 +14,8 @@ import type {
   ControlFigures,
   ImportRow,
   ImportRun,
-  ReferralRow,
-  RewardRow,
   ImportsRow,
   RowOutcome,
-  UserRow,
 } from './import-rows.js';
 import { referralCommand, rewardCommand, userCommand, type RowCommand } from './row-commands.js';
 import { RowFault } from './row-fields.js';
@@ -43,6 +40,8 @@ interface Importing {
   readonly run: ImportRun & { readonly actor: Actor };
 }
 
+const COMMANDS = { users: userCommand, referrals: referralCommand, rewards: rewardCommand };
+
 async function importRow(
   { names }: Pick<Core, 'names'>,
   { commands, codes, run }: Importing,
@@ -52,12 +51,7 @@ async function importRow(
   const scope = { tenant, mode };
   let asked: RowCommand;
   try {
-    asked =
-      run.kind === 'users'
-        ? userCommand(names, scope, row as UserRow)
-        : run.kind === 'referrals'
-          ? referralCommand(names, scope, row as ReferralRow)
-          : rewardCommand(names, scope, row as RewardRow);
+    asked = COMMANDS[run.kind](names, scope, row);
   } catch (error) {
     if (!(error instanceof RowFault)) throw error;
     return { kind: 'rejected', reason: `BAD_REQUEST: ${error.message}` };

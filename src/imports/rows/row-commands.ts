@@ -1,6 +1,7 @@
 import type { AccountCommand } from '../../domain/account/account.decider.js';
 import {
   SUBSCRIPTION_STATUSES,
+  type CustomFieldValue,
   type RewardSource,
   type RowValues,
 } from '../../domain/account/account.events.js';
@@ -24,7 +25,7 @@ import {
 } from '../../foundation/user-fields.js';
 import { idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
 import { isLocale } from '../../themes/theme-locale.js';
-import type { ReferralRow, RewardRow, UserRow } from './import-rows.js';
+import type { ImportRow } from './import-rows.js';
 import { required, RowFault, RowFields } from './row-fields.js';
 
 /** The command of a row. */
@@ -36,8 +37,8 @@ export interface RowCommand {
 type Names = Pick<KeyedNames, 'accountRef' | 'importedRowRef'>;
 
 /** @throws {RowFault} */
-export function userCommand(names: Names, scope: Scope, row: UserRow): RowCommand {
-  const fields = new RowFields({ ...row });
+export function userCommand(names: Names, scope: Scope, row: ImportRow): RowCommand {
+  const fields = new RowFields(row);
   const userId = required(fields.id('id'), 'id');
   const accountId = required(fields.id('accountId'), 'accountId');
   const changes = definedOf({
@@ -51,8 +52,8 @@ export function userCommand(names: Names, scope: Scope, row: UserRow): RowComman
       'be a country of ISO 3166-1 alpha-2 in upper case',
     ),
     imageUrl: fields.text('imageUrl', isWebAddress, 'be an absolute http or https URL'),
-    segments: segmentsOf(fields, row.segments),
-    customFields: customFieldsOf(fields, row.customFields),
+    segments: segmentsOf(fields, row),
+    customFields: customFieldsOf(fields, row),
   });
   const isCode = (code: string): boolean => REFERRAL_CODE.test(code);
   return {
@@ -65,8 +66,8 @@ export function userCommand(names: Names, scope: Scope, row: UserRow): RowComman
       changes,
       referralCode: fields.text('referralCode', isCode, 'be 1 to 15 letters and digits'),
       paymentProviderId: fields.id('paymentProviderId'),
-      dateCreated: fields.date('dateCreated'),
-      blocked: fields.flag('blocked') ?? false,
+      dateCreated: fields.typed<number>('dateCreated'),
+      blocked: fields.typed<boolean>('blocked') ?? false,
       status: fields.oneOf('accountStatus', SUBSCRIPTION_STATUSES),
       currency: currencyOf(fields, 'accountCurrency'),
       row: fields.values,
@@ -74,29 +75,28 @@ export function userCommand(names: Names, scope: Scope, row: UserRow): RowComman
   };
 }
 
-function segmentsOf(
-  fields: RowFields,
-  segments: UserRow['segments'],
-): readonly string[] | undefined {
-  if (segments === undefined || segments.length === 0) return undefined;
-  const fault = segments.find((one) => one.startsWith('~') || !isSegment(one));
+function segmentsOf(fields: RowFields, row: ImportRow): readonly string[] | undefined {
+  const { segments = [] } = row as { readonly segments?: readonly string[] };
+  if (segments.length === 0) return undefined;
+  const fault = segments.find((one) => !isSegment(one));
   if (fault !== undefined || segments.length > SEGMENTS_MAX)
-    throw new RowFault(
-      `segments must be at most ${SEGMENTS_MAX} texts of 1 to 256 characters that do not begin with ~`,
-    );
+    throw new RowFault(`segments must be at most ${SEGMENTS_MAX} texts of 1 to 256 characters`);
   fields.note('segments', segments);
   return segments;
 }
 
 function customFieldsOf(
   fields: RowFields,
-  given: UserRow['customFields'],
-): Readonly<Record<string, string | number | boolean>> | undefined {
+  row: ImportRow,
+): Readonly<Record<string, CustomFieldValue>> | undefined {
+  const { customFields: given } = row as {
+    readonly customFields?: ReadonlyMap<string, CustomFieldValue>;
+  };
   if (given === undefined || given.size === 0) return undefined;
   if (given.size > CUSTOM_FIELDS_MAX)
     throw new RowFault(`customFields must be at most ${CUSTOM_FIELDS_MAX}`);
   for (const [name, value] of given) {
-    if (name === '__proto__' || !isFieldName(name) || !isFieldValue(value))
+    if (!isFieldName(name) || !isFieldValue(value))
       throw new RowFault(
         `customFields.${name} must have a name of 1 to 64 letters, digits and underscores, and a text up to 1024 characters, a number or a boolean`,
       );
@@ -111,11 +111,11 @@ const currencyOf = (fields: RowFields, column: string): string | undefined =>
 const STATUSES: readonly SideStatus[] = ['PENDING', 'APPROVED', 'DENIED'];
 
 /** @throws {RowFault} */
-export function referralCommand(names: Names, scope: Scope, row: ReferralRow): RowCommand {
-  const fields = new RowFields({ ...row });
+export function referralCommand(names: Names, scope: Scope, row: ImportRow): RowCommand {
+  const fields = new RowFields(row);
   const referredAccount = required(fields.id('referredAccount'), 'referredAccount');
   const userId = required(fields.id('referredUser'), 'referredUser');
-  const ofReferrer = new RowFields({ ...row });
+  const ofReferrer = new RowFields(row);
   const referrerAccount = ofReferrer.id('referrerAccount');
   const referrerUser = ofReferrer.id('referrerUser');
   if ((referrerAccount === undefined) !== (referrerUser === undefined))
@@ -150,9 +150,9 @@ export function referralCommand(names: Names, scope: Scope, row: ReferralRow): R
       programId: fields.text('programId'),
       // A deleted person's code is not shown.
       code: (isGone ? fields : ofReferrer).text('referralCodeUsed'),
-      dateStarted: fields.date('dateReferralStarted'),
-      datePaid: fields.date('dateReferralPaid'),
-      dateEnded: fields.date('dateReferralEnded'),
+      dateStarted: fields.typed<number>('dateReferralStarted'),
+      datePaid: fields.typed<number>('dateReferralPaid'),
+      dateEnded: fields.typed<number>('dateReferralEnded'),
       referredStatus: fields.oneOf('referredModerationStatus', STATUSES) ?? 'APPROVED',
       referrerStatus: fields.oneOf('referrerModerationStatus', STATUSES) ?? 'APPROVED',
       rewards: {
@@ -168,10 +168,10 @@ export function referralCommand(names: Names, scope: Scope, row: ReferralRow): R
 const SOURCES: readonly RewardSource[] = ['FRIEND_SIGNUP', 'REFERRED', 'MANUAL', 'EVENT'];
 
 /** @throws {RowFault} */
-export function rewardCommand(names: Names, scope: Scope, row: RewardRow): RowCommand {
+export function rewardCommand(names: Names, scope: Scope, row: ImportRow): RowCommand {
   const { accountId, id, values, ...said } = rewardOf(row);
-  const ref =
-    id === undefined ? [canonicalJson(values), String(row.equalRowNumber ?? 1)] : ['id', id];
+  const { equalRowNumber = 1 } = row as { readonly equalRowNumber?: number };
+  const ref = id === undefined ? [canonicalJson(values), String(equalRowNumber)] : ['id', id];
   return {
     account: names.accountRef(scope, accountId),
     command: {
@@ -185,7 +185,7 @@ export function rewardCommand(names: Names, scope: Scope, row: RewardRow): RowCo
 }
 
 /** The values that identify a reward without an id. Undefined: the row is rejected. */
-export function valuesOfReward(row: RewardRow): RowValues | undefined {
+export function valuesOfReward(row: ImportRow): RowValues | undefined {
   try {
     return rewardOf(row).values;
   } catch (error) {
@@ -195,8 +195,8 @@ export function valuesOfReward(row: RewardRow): RowValues | undefined {
 }
 
 /** @throws {RowFault} */
-function rewardOf(row: RewardRow) {
-  const fields = new RowFields({ ...row });
+function rewardOf(row: ImportRow) {
+  const fields = new RowFields(row);
   const type = required(fields.oneOf('type', REWARD_TYPES), 'type');
   const accountId = required(fields.id('accountId'), 'accountId');
   const userId = required(fields.id('userId'), 'userId');
@@ -209,11 +209,11 @@ function rewardOf(row: RewardRow) {
     source: SOURCES.find((one) => one === source) ?? 'MANUAL',
     programId: fields.text('programId') ?? null,
     redeemed: fields.amount('redeemed', 0) ?? 0,
-    cancellable: fields.flag('cancellable') ?? true,
-    dateGiven: fields.date('dateGiven') ?? null,
-    dateScheduledFor: fields.date('dateScheduledFor') ?? null,
-    dateExpires: fields.date('dateExpires') ?? null,
-    dateCancelled: fields.date('dateCancelled') ?? null,
+    cancellable: fields.typed<boolean>('cancellable') ?? true,
+    dateGiven: fields.typed<number>('dateGiven') ?? null,
+    dateScheduledFor: fields.typed<number>('dateScheduledFor') ?? null,
+    dateExpires: fields.typed<number>('dateExpires') ?? null,
+    dateCancelled: fields.typed<number>('dateCancelled') ?? null,
   };
   return { accountId, userId, id, value, ...said, values: fields.values };
 }

@@ -1,5 +1,6 @@
 import type { RowValues } from '../../domain/account/account.events.js';
 import { ID_LENGTH_MAX, isIdentifier, isText } from '../../foundation/identifier.js';
+import type { ImportRow } from './import-rows.js';
 
 /** Checks the values of a row by column. */
 
@@ -8,12 +9,10 @@ export class RowFault extends Error {
   override readonly name = 'RowFault';
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 export class RowFields {
   private readonly given: [column: string, value: RowValues[string]][] = [];
 
-  constructor(private readonly row: Fields) {}
+  constructor(private readonly row: ImportRow) {}
 
   /** The values that were read, in their order. */
   get values(): RowValues {
@@ -54,12 +53,9 @@ export class RowFields {
     return this.value(column, isAmount, `be a whole number from ${min} to ${max}`);
   }
 
-  date(column: string): number | undefined {
-    return this.value(column, Number.isSafeInteger, 'be a date');
-  }
-
-  flag(column: string): boolean | undefined {
-    return this.value(column, (value) => typeof value === 'boolean', 'be true or false');
+  /** A date or a flag, as the file has it. */
+  typed<T extends number | boolean>(column: string): T | undefined {
+    return this.value(column, () => true, '');
   }
 
   /** Adds a checked value. */

@@ -1,5 +1,5 @@
 import { exactSum } from '../../foundation/exact-sum.js';
-import type { ControlFigures, RewardRow } from '../rows/import-rows.js';
+import type { ControlFigures, ImportRow } from '../rows/import-rows.js';
 
 /** Figures of a unit; a sum beyond 2^53-1 is a text. */
 export interface ShownFigures {
@@ -25,7 +25,7 @@ export class Control {
   private readonly units = new Map<string, { unit: string; file: Sums; ledger: Sums }>();
 
   /** Adds an accepted row of credit. */
-  add(row: RewardRow, recorded: ControlFigures): void {
+  add(row: ImportRow, recorded: ControlFigures): void {
     const unit = recorded.unit.trim();
     const key = unit.toLowerCase();
     const sums = this.units.get(key) ?? { unit, file: { ...NONE }, ledger: { ...NONE } };
@@ -53,8 +53,9 @@ export class Control {
 export const isEqual = (control: readonly UnitControl[]): boolean =>
   control.every(({ file, ledger }) => JSON.stringify(file) === JSON.stringify(ledger));
 
-function figuresOf(row: RewardRow, now: number): Omit<ControlFigures, 'unit' | 'at'> {
-  const { amount = 0, redeemed = 0, dateCancelled, dateScheduledFor, dateExpires } = row;
+function figuresOf(row: ImportRow, now: number): Omit<ControlFigures, 'unit' | 'at'> {
+  const numbers = row as Readonly<Record<string, number | undefined>>;
+  const { amount = 0, redeemed = 0, dateCancelled, dateScheduledFor, dateExpires } = numbers;
   const isSpendable =
     dateCancelled === undefined &&
     (dateScheduledFor ?? 0) <= now &&

@@ -5,7 +5,6 @@ import type {
   ControlFigures,
   ImportKind,
   ImportRow,
-  RewardRow,
   ImportsRow,
   RowOutcome,
 } from '../rows/import-rows.js';
@@ -122,8 +121,8 @@ async function eachRow(
   try {
     for await (const read of file.rows()) {
       if (signal.aborted) break;
-      const row = 'values' in read.read ? (read.read.values as unknown as ImportRow) : undefined;
-      const whole = row && kind === 'rewards' ? await numbered(row as RewardRow, numberOf) : row;
+      const row = 'values' in read.read ? read.read.values : undefined;
+      const whole = row && kind === 'rewards' ? await numbered(row, numberOf) : row;
       const outcome = whole
         ? turns.run(keysOf(whole), () => work(whole))
         : Promise.resolve(undefined);
@@ -140,8 +139,8 @@ async function eachRow(
   }
 }
 
-async function numbered(row: RewardRow, numberOf: ImportWork['numberOf']): Promise<RewardRow> {
-  const values = row.id === undefined ? valuesOfReward(row) : undefined;
+async function numbered(row: ImportRow, numberOf: ImportWork['numberOf']): Promise<ImportRow> {
+  const values = row['id'] === undefined ? valuesOfReward(row) : undefined;
   return values === undefined ? row : { ...row, equalRowNumber: await numberOf(values) };
 }
 
@@ -156,10 +155,9 @@ const SHARED: readonly (readonly [name: string, columns: readonly string[]])[] =
 
 /** Rows with a common key are imported in the order of the file. */
 function keysOf(row: ImportRow): readonly string[] {
-  const values = new Map<string, unknown>(Object.entries(row));
   return SHARED.flatMap(([name, columns]) =>
     columns.flatMap((column) => {
-      const value = values.get(column);
+      const value = row[column];
       return typeof value === 'string' ? [`${name} ${value.trim().toLowerCase()}`] : [];
     }),
   );
@@ -167,7 +165,7 @@ function keysOf(row: ImportRow): readonly string[] {
 
 /** A row of credit that is not yet in the control figures. */
 interface UncountedRow {
-  readonly row: RewardRow;
+  readonly row: ImportRow;
   readonly control: ControlFigures;
   readonly kind: 'imported' | 'unchanged';
 }
@@ -207,20 +205,25 @@ class Tally {
     this[outcome.kind] += 1;
     const { ledgerId, control } = outcome;
     if (control !== undefined) {
-      this.uncounted.push({ row: row as RewardRow, control, kind: outcome.kind });
+      this.uncounted.push({ row, control, kind: outcome.kind });
       if (this.uncounted.length >= REPORT_ROWS) await this.count();
     }
     const { kind } = this.work.file.columns;
-    if (kind !== 'users' && row.id !== undefined && ledgerId !== undefined && !this.work.dryRun)
-      await this.work.ids(csvLines([[kind, row.id, ledgerId]]));
+    if (
+      kind !== 'users' &&
+      typeof row['id'] === 'string' &&
+      ledgerId !== undefined &&
+      !this.work.dryRun
+    )
+      await this.work.ids(csvLines([[kind, row['id'], ledgerId]]));
   }
 
   /** A repeated row does not count as another reward. */
   private async count(): Promise<void> {
     const rows = this.uncounted.splice(0);
     // Rows without an id are numbered and never repeated.
-    const named = rows.filter(({ row }) => row.id !== undefined);
-    const first = await this.work.areFirst(named.map(({ row: { id } }) => ({ id })));
+    const named = rows.filter(({ row }) => row['id'] !== undefined);
+    const first = await this.work.areFirst(named.map(({ row }) => ({ id: row['id'] })));
     for (const one of rows) {
       const isRepeated = first[named.indexOf(one)] === false;
       if (one.kind === 'imported' || !isRepeated) this.control.add(one.row, one.control);

@@ -8,12 +8,11 @@ import { openRowImport } from '../../imports/rows/open-row-import.js';
 import { EqualRows } from '../../imports/runs/equal-rows.js';
 import { runImport, type EndedImport, type ImportAnswer } from '../../imports/runs/run-import.js';
 import { ScratchConnection } from '../../postgres/scratch-connection.js';
-import { RunFiles, type RunFileKind } from '../../runs/run-files.js';
+import { RunFiles } from '../../runs/run-files.js';
 import { withThousands } from '../../foundation/thousands.js';
 import { actorOf, recordDone } from '../audit.js';
 import { NotDone, notDoneAbout } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
-import { WrittenFile } from '../written-file.js';
 import { ResultFile } from './result-file.js';
 
 export interface ImportRequest {
@@ -48,12 +47,13 @@ export async function importFile(
   );
   const db = new ScratchConnection(operationsPool());
   const equalRows = new EqualRows(db);
-  const results = await Results.open(request, (of, lines) =>
-    upload === undefined ? undefined : files.store({ run: upload, kind: of }, scope, lines),
-  );
+  const stored = (of: 'rejected' | 'ids') => (lines: AsyncIterable<Buffer>) =>
+    upload === undefined ? skipped(lines) : files.store({ run: upload, kind: of }, scope, lines);
+  const rejected = await ResultFile.open(request.rejected, stored('rejected'));
+  const ids = await ResultFile.open(request.ids, stored('ids'));
   try {
-    await results.rejected.write(file.rejectedHead);
-    await results.ids.write(IDS_HEAD);
+    await rejected.write(file.rejectedHead);
+    await ids.write(IDS_HEAD);
     const ended = await readable(() =>
       runImport({
         file,
@@ -61,8 +61,8 @@ export async function importFile(
         signal,
         onProgress,
         giveWay,
-        rejected: (line) => results.rejected.write(line),
-        ids: (line) => results.ids.write(line),
+        rejected: (line) => rejected.write(line),
+        ids: (line) => ids.write(line),
         numberOf: (values) => equalRows.numberOf(values),
         areFirst: (values) => equalRows.areFirst(values),
         checked: () => noteColumns(file, note),
@@ -72,13 +72,15 @@ export async function importFile(
         },
       }),
     );
-    await results.keep();
+    await rejected.keep();
+    await ids.keep();
     if (!dryRun) await record(context, ended);
     if (ended.isStopped) throw stopped(ended.answer);
     return ended.answer;
   } finally {
     db.close();
-    await results.discard();
+    await rejected.discard();
+    await ids.discard();
   }
 }
 
@@ -131,46 +133,6 @@ async function record(
     },
     { completed: `${imported} rows were imported`, warn },
   );
-}
-
-type Store = (
-  of: Exclude<RunFileKind, 'upload'>,
-  lines: AsyncIterable<Buffer>,
-) => Promise<unknown> | undefined;
-
-/** The files of rejected rows and of ids: named by the request, or stored. */
-class Results {
-  private constructor(
-    readonly rejected: ResultFile,
-    readonly ids: ResultFile,
-    private readonly written: readonly WrittenFile[],
-  ) {}
-
-  /** @throws {NotDone} for a name that cannot be written. */
-  static async open(
-    { rejected, ids }: Pick<ImportRequest, 'rejected' | 'ids'>,
-    store: Store,
-  ): Promise<Results> {
-    const written: WrittenFile[] = [];
-    const open = async (of: 'rejected' | 'ids', name: string | undefined): Promise<ResultFile> => {
-      if (name === undefined) return new ResultFile((lines) => store(of, lines) ?? skipped(lines));
-      const file = await WrittenFile.open(name);
-      written.push(file);
-      return new ResultFile((lines) => file.write(lines));
-    };
-    return new Results(await open('rejected', rejected), await open('ids', ids), written);
-  }
-
-  async keep(): Promise<void> {
-    await this.rejected.end();
-    await this.ids.end();
-    for (const file of this.written) await file.keep();
-  }
-
-  async discard(): Promise<void> {
-    for (const lines of [this.rejected, this.ids]) lines.discard();
-    for (const file of this.written) await file.discard();
-  }
 }
 
 async function skipped(lines: AsyncIterable<Buffer>): Promise<void> {

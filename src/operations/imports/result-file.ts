@@ -1,17 +1,31 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
+import { WrittenFile } from '../written-file.js';
+
+type Store = (bytes: AsyncIterable<Buffer>) => Promise<unknown>;
 
 /** Lines of a result of an import, stored while they are written. */
 export class ResultFile {
   private readonly lines = new PassThrough();
   private readonly stored: Promise<unknown>;
 
-  /** @param store takes the bytes until they end. */
-  constructor(store: (bytes: AsyncIterable<Buffer>) => Promise<unknown>) {
+  private constructor(
+    store: Store,
+    private readonly file?: WrittenFile,
+  ) {
     this.stored = store(this.lines);
-    // `end` throws it.
+    // `keep` throws it.
     this.stored.catch((error: unknown) => this.lines.destroy(error as Error));
     this.lines.on('error', () => undefined);
+  }
+
+  /**
+   * @param name of a file of this machine; undefined: its bytes are stored.
+   * @throws {NotDone} for a name that cannot be written.
+   */
+  static async open(name: string | undefined, store: Store): Promise<ResultFile> {
+    const file = name === undefined ? undefined : await WrittenFile.open(name);
+    return new ResultFile(file ? (bytes) => file.write(bytes) : store, file);
   }
 
   /** @throws the error of what stores the bytes. */
@@ -20,14 +34,16 @@ export class ResultFile {
     if (!this.lines.write(line)) await once(this.lines, 'drain');
   }
 
-  /** Unless it has ended: what was stored is no whole file. */
-  discard(): void {
-    this.lines.destroy();
-  }
-
   /** Resolves when all is stored. */
-  async end(): Promise<void> {
+  async keep(): Promise<void> {
     this.lines.end();
     await this.stored;
+    await this.file?.keep();
+  }
+
+  /** Unless it is kept: what was stored is no whole file. */
+  async discard(): Promise<void> {
+    this.lines.destroy();
+    await this.file?.discard();
   }
 }
