@@ -116,7 +116,7 @@ module.exports = {
     {
       name: 'projectors-know-facts-only',
       comment:
-        'A projector is run again from the first event beside the live one. It may know the facts, the contract of projecting and its own tables; ' +
+        'A projector is run again from the first event next to the live one. It may know the facts, the contract of projecting and its own tables; ' +
         'anything else (a query, a driver, a clock) could make the second run differ. Only files of queries read.',
       severity: 'error',
       from: { path: '^projections/', pathNot: '[-/]queries\\.ts$' },
@@ -165,7 +165,7 @@ module.exports = {
       name: 'validation-at-the-edge',
       comment:
         'class-validator checks what came over the wire, once, where it came in. Behind that the types hold; checking again elsewhere means ' +
-        'that nobody knows which check counts.',
+        'that it is unclear which check counts.',
       severity: 'error',
       from: { pathNot: ['^src/(console|http)/', '^test/'] },
       to: { path: library('class-validator', 'class-transformer') },
@@ -197,7 +197,7 @@ module.exports = {
     {
       name: 'changes-go-through-the-bus',
       comment:
-        'The CommandBus is the one door for every change of a ledger, from requests, policies and operators alike. Whoever appended through ' +
+        'The CommandBus is the one door for every change of a ledger, from requests, policies and operators alike. Code that appended through ' +
         'the streams of command handling would pass it by, and a second bus would be a second door; src/stores opens the one there is.',
       severity: 'error',
       from: { path: ['^src/', '^projections/'], pathNot: '^src/(command-handling|stores)/' },
@@ -211,7 +211,7 @@ module.exports = {
     {
       name: 'migrations-stand-alone',
       comment:
-        'A migration is frozen once merged, so nothing that it uses may change under it: it imports the query builder and no code of ours.',
+        'A migration is frozen once merged, so nothing that it uses may change under it: it imports the query builder and no code of this project.',
       severity: 'error',
       from: { path: '^migrations/' },
       to: { pathNot: library('kysely') },
@@ -291,7 +291,7 @@ module.exports = {
     },
     {
       name: 'no-orphans',
-      comment: 'A file that nobody imports and that imports nothing does nothing.',
+      comment: 'A file without an importer and without imports does nothing.',
       severity: 'error',
       from: { orphan: true, pathNot: '\\.d\\.ts$|^src/console/assets/' },
       to: {},

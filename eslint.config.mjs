@@ -89,7 +89,7 @@ const unsafeSql = [
     selector:
       "MemberExpression[property.name='dynamic'][object.name=/^(db|trx|transaction|kysely|eb)$/]",
     message:
-      'Dynamic references take names that nobody checks. List the allowed columns and choose among them.',
+      'Dynamic references take names that are not checked. List the allowed columns and choose among them.',
   },
 ];
 
@@ -153,7 +153,7 @@ export default defineConfig(
     files: ['**/*.ts', '**/*.mjs', '**/*.cjs'],
     rules: {
       'array-callback-return': ['error', { allowImplicit: false }],
-      // `== null` asks for null and undefined at once.
+      // `== null` compares with null and undefined.
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       'no-console': 'error',
       'no-constant-binary-expression': 'error',
@@ -331,7 +331,7 @@ export default defineConfig(
   },
   {
     // A projector, a policy or an operator's command looks at the few members that it names; the
-    // others are somebody else's.
+    // others belong to another object.
     files: [
       'projections/**/*.ts',
       'src/{policies,reacting,work-queue}/**/*.ts',
@@ -362,7 +362,7 @@ export default defineConfig(
     },
   },
   {
-    // Response classes describe JSON for /openapi.json. Nobody makes an instance of one.
+    // Response classes describe JSON for /openapi.json. No instance is made of one.
     files: ['src/{console,http,presenting}/**/*.ts'],
     rules: { '@typescript-eslint/no-misused-spread': 'off' },
   },

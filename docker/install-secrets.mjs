@@ -26,7 +26,7 @@ try {
   process.exit(1);
 }
 
-/** Renamed into place: whoever reads meanwhile reads the old one or the new one, whole. */
+/** Renamed into place: a reader meanwhile gets the whole old file or the whole new one. */
 function install(secret) {
   const content = readFileSync(secret);
   if (content.toString('utf8').trim() === '') throw new Error(`${secret} is empty`);

@@ -130,7 +130,7 @@ async function unprivilegedUid(): Promise<number> {
       if (name && uid && Number(uid) > 0) users.set(name, Number(uid));
     }
   } catch {
-    // No such file: the uid below belongs to `nobody` on every usual system.
+    // No such file: the uid below exists on every usual system, without rights.
   }
   return users.get('postgres') ?? users.get('nobody') ?? [...users.values()][0] ?? 65534;
 }

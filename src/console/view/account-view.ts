@@ -82,7 +82,7 @@ export function peopleTable({ people }: AccountHistory, { path, isSupport, shows
         )
       : []),
   ];
-  return wholeTable(people, columns, { label: 'People', empty: 'Nobody belongs to this account.' });
+  return wholeTable(people, columns, { label: 'People', empty: 'This account has no users.' });
 }
 
 /** A link to the form of an action on a user. */
@@ -168,7 +168,7 @@ export function madeTable({ rows, total }: ReferralsMade, tenantPath: string) {
     isCut: rows.length < total,
     table: wholeTable(rows, columns, {
       label: 'Referrals made',
-      empty: 'Nobody signed up with a code of this account yet.',
+      empty: 'No one has signed up with a code of this account yet.',
     }),
   };
 }

@@ -30,7 +30,6 @@ export async function showRelease({
       projection: name,
       /** Null: the service of this release has not been started yet. */
       generation: record?.generation ?? null,
-      /** `beside`: another release's is live. */
       state: record?.state ?? null,
       complete: record?.complete ?? false,
       position: record?.position ?? null,
@@ -72,9 +71,9 @@ export async function confirmRelease(operator: RecordingOperator): Promise<objec
     throw notDone(
       `the read models of this release are not built yet (${missing.join(', ')}): let its service catch up first`,
     );
-  const beside = records.filter(({ state }) => state === 'beside');
+  const parallel = records.filter(({ state }) => state === 'beside');
   const changed = projectors.filter(({ name }) =>
-    beside.some(({ projection }) => projection === name),
+    parallel.some(({ projection }) => projection === name),
   );
   return recorded(operator, { action: 'swap', projectors: changed }, async (client) => {
     const migrations = await inTransactionOf(client, async () => {
@@ -85,7 +84,7 @@ export async function confirmRelease(operator: RecordingOperator): Promise<objec
     });
     return {
       document: { migrations, projections: changed.map(({ name }) => name) },
-      ends: beside.map(({ projection, generation, position = null }) => ({
+      ends: parallel.map(({ projection, generation, position = null }) => ({
         projection,
         generation,
         details: { position },

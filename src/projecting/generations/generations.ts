@@ -41,7 +41,7 @@ export const isFollowedWith = ({
 }: {
   readonly [M in keyof NamedTables]: Expression<NamedTables[M]>;
 }): RawBuilder<boolean> =>
-  sql`g.state in ('live', 'beside') and (g.projection, g.definition) in
+  sql`g.state in (${sql.join(FOLLOWED_STATES.map((state) => sql.lit(state)))}) and (g.projection, g.definition) in
       (select * from unnest(${names}::text[], ${definitions}::text[]))`;
 
 /** The same, of these read models. */
