@@ -5,13 +5,6 @@ import { listedRedemptions } from '../../src/domain/account/rewards/bulk-redempt
 import { availableCredit } from '../../src/domain/account/rewards/redemption.js';
 import { personal } from '../../src/domain/personal.js';
 import {
-  AccountPostings,
-  POSTED_TYPES,
-  type Entry,
-  type PostedEvent,
-} from '../../src/bookkeeping/postings.js';
-import { statementOf } from '../../src/bookkeeping/statement.js';
-import {
   accountOpened,
   credit,
   creditRedeemed,
@@ -172,7 +165,7 @@ it('a redemption of many rewards is all or nothing, and few rewards have an even
   ]);
 });
 
-it('corrections take from one person, with the approver on every line', () => {
+it('corrections take from one person, with the approver in the event', () => {
   const names = { approvedBy: personal('staff', 'eve'), by: personal('staff', 'dan') };
   const adjust = {
     type: 'AdjustCredit',
@@ -194,50 +187,4 @@ it('corrections take from one person, with the approver on every line', () => {
   expect(
     events.flatMap((event) => (event.type === 'RedeemedRewardsListed' ? event.persons : [])),
   ).toEqual([CAT.person]);
-  const postings = new AccountPostings();
-  const posted = [...before, ...events]
-    .filter(isPosted)
-    .flatMap((event) => postings.post(entryOf(event)));
-  const redeemed = posted.filter(({ type }) => type === 'redeemed');
-  expect([
-    redeemed.length,
-    new Set(redeemed.map(({ adjustment }) => adjustment?.by.value)),
-  ]).toEqual([200, new Set(['dan'])]);
-});
-
-const isPosted = (event: AccountEvent): event is PostedEvent =>
-  POSTED_TYPES.some((type) => type === event.type);
-const entryOf = (event: PostedEvent): Entry => ({
-  event,
-  eventId: 'e',
-  position: 'p',
-  recordedAt: NOW,
-  actor: 'api-key:k',
-});
-
-/** As if every reward had an event of its own. */
-const oneByOne = (): AccountEvent[] =>
-  lists.flatMap(listedRedemptions).flatMap(({ rewardId, redemptionId, amount }): AccountEvent[] => {
-    const granted = rewards.find((reward) => reward.rewardId === rewardId);
-    if (!granted) throw new Error('a reward was redeemed that was never given');
-    const { dateScheduledFor: at } = granted;
-    const ref = { rewardId, person: granted.person, rewardType: 'CREDIT' as const, unit: 'CENTS' };
-    const available: AccountEvent[] =
-      at === null ? [] : [{ type: 'RewardBecameAvailable', at, ...ref, amount: 10 }];
-    return [...available, creditRedeemed(granted, redemptionId, amount, NOW)];
-  });
-
-it('a statement has the same lines as if each had an event of its own', async () => {
-  const of = (events: readonly AccountEvent[]) =>
-    statementOf({
-      account: 'acme',
-      position: null,
-      from: undefined,
-      unit: undefined,
-      clock: NOW,
-      entries: [...before, ...events].filter(isPosted).map(entryOf),
-    });
-  const [bulk, single] = [await of([...decided, ...rest]), await of(oneByOne())];
-  expect(bulk.units).toEqual(single.units);
-  expect(bulk.units[0]?.closing).toBe(5);
 });

@@ -226,59 +226,28 @@ test('a cookie user gets a generated id, and is found again by the cookie', asyn
   expect((await tenant.live.as(undefined).put(to, {})).status).toBe(401);
 });
 
-test("a code is shown with its owner's public members, unless the owner is blocked", async () => {
+test('a code and its owner are unknown to visitors while the owner is blocked', async () => {
   const who = ids();
-  const { body } = await tenant.live.put<{ referralCode: string }>(at(who), {
-    firstName: 'Ann',
-    lastName: 'Lee',
-    email: 'ann@example.com',
-  });
-  expect(body).toMatchObject({ lastInitial: 'L' });
-  const visitor = tenant.live.as(undefined);
-  expect((await visitor.get(`/open/code/${body.referralCode}`)).body).toMatchObject({
-    referrerName: 'Ann L',
-    reward: { discountPercent: 10 },
-  });
-  expect((await visitor.get('/open/user')).status).toBe(400);
-  expect((await tenant.test.get(`/open/code/${body.referralCode}`)).status).toBe(404);
+  const { body } = await tenant.live.put<{ referralCode: string }>(at(who), {});
+  const code = body.referralCode;
   await tenant.live.post(`/account/${who.accountId}/user/${who.userId}/block`);
-  for (const path of [
-    `/open/code/${body.referralCode}`,
-    `/open/user?referralCode=${body.referralCode}`,
-  ]) {
-    expect((await visitor.get(path)).status).toBe(404);
-  }
+  const visitor = tenant.live.as(undefined);
+  for (const route of [`/open/code/${code}`, `/open/user?referralCode=${code}`])
+    expect((await visitor.get(route)).status).toBe(404);
 });
 
 test('a share link leads to the landing page', async () => {
-  const shop = await running.service.createTenant({
-    program: { id: 'default', landingPage: 'https://shop.example/hello?x=1' },
-  });
-  const who = ids();
+  const landingPage = 'https://shop.example/hello?x=1';
+  const shop = await running.service.createTenant({ program: { id: 'default', landingPage } });
   const { body } = await shop.live.put<{
     referralCode: string;
     shareLinks: { facebookShareLink: string };
-  }>(at(who), {});
-  const follow = async (link: string, method = 'GET') => {
-    const response = await fetch(link.replace('https://share.example', running.service.origin), {
-      method,
-      redirect: 'manual',
-    });
-    await response.arrayBuffer();
-    return { status: response.status, location: response.headers.get('location') };
-  };
+  }>(at(ids()), {});
   const link = body.shareLinks.facebookShareLink;
-  const page = `https://shop.example/hello?x=1&rsCode=${body.referralCode}`;
-  expect(await follow(link)).toStrictEqual({
-    status: 302,
-    location: `${page}&rsShareMedium=FACEBOOK&rsEngagementMedium=UNKNOWN`,
-  });
-  expect(await follow(link.replace('FACEBOOK', '//evil.example'), 'HEAD')).toMatchObject({
-    status: 302,
-  });
-  expect((await follow(link.replace(body.referralCode, 'NOBODYHASIT'))).status).toBe(404);
-
-  expect(
-    (await shop.live.get(`/account/${who.accountId}/user/${who.userId}/sharelinks`)).body,
-  ).toStrictEqual(body.shareLinks);
+  const here = link.replace('https://share.example', running.service.origin);
+  const { status, headers } = await fetch(here, { redirect: 'manual' });
+  expect([status, headers.get('location')]).toEqual([
+    302,
+    `${landingPage}&rsCode=${body.referralCode}&rsShareMedium=FACEBOOK&rsEngagementMedium=UNKNOWN`,
+  ]);
 });

@@ -274,28 +274,6 @@ test('410 disables the endpoint: it is shown, gets nothing, and a subscription e
   await receiver.requests(path, 3);
 });
 
-test('another name does not reset a failing endpoint', async () => {
-  const path = aPath();
-  const { endpointUrl } = await subscribe(path);
-  receiver.behave(path, { kind: 'answer', status: 500 });
-  await aUser();
-  await aUser();
-  const state = async () =>
-    ((await showEndpoints(core(), scope())) as readonly { state: string }[])[0]?.state;
-  await eventually(async () => (await state()) === 'FAILING');
-  await tenant.live.post('/subscription', { endpointUrl, name: 'another name' });
-  await eventually(
-    async () =>
-      (
-        await core().pool.query(
-          "select from ledger.webhook_endpoints where tenant = $1 and state = 'ACTIVE'",
-          [tenant.alias],
-        )
-      ).rowCount === 1,
-  );
-  expect(await state()).toBe('FAILING');
-});
-
 test('a delivery shows the body that was sent, its headers without signatures, and the answer', async () => {
   const tenant = await running.service.createTenant();
   const { core } = running.service.service;

@@ -92,26 +92,6 @@ test('the shipped command line answers the same, with the same exit code', async
     expect(await runShipped(running.stores, words)).toEqual(await cli(...words));
 });
 
-test('switches apply from the next request', async () => {
-  const { liveApiKey } = await json('tenant', 'create', 'switched', '--payment-provider');
-  const key = String(liveApiKey);
-  const account = () => statusWith('switched', key, 'account/a');
-  const apply = async () =>
-    (
-      await running.service
-        .client('switched', `:${key}`)
-        .post('/open/code/MISSING/account/a/user/u')
-    ).status;
-  const update = (option: string) => json('tenant', 'update', 'switched', option);
-  expect([await account(), await apply()]).toEqual([403, 403]);
-  expect(await update('--no-payment-provider')).toMatchObject({ programType: 'API_ONLY' });
-  await becomes(404, account);
-  expect(await update('--open-endpoints')).toMatchObject({ openEndpoints: true });
-  await becomes(404, apply);
-  expect(await update('--no-open-endpoints')).toMatchObject({ openEndpoints: false });
-  await becomes(403, apply);
-});
-
 test('a rotated key is replaced immediately, valid for the grace, and leaves the other mode unchanged', async () => {
   const made = await json('tenant', 'create', 'rotated');
   const first = await json('tenant', 'rotate-key', 'rotated', '--grace', '1h');

@@ -1,6 +1,4 @@
 // Over 5 s: commands on a service of its own, which each open the stores.
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Commands } from '../../src/command-handling/commands.js';
 import type { Core } from '../../src/stores/core.js';
 import type { Scope } from '../../src/domain/scope.js';
@@ -9,8 +7,6 @@ import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-lo
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
 import type { SelectionOptions } from '../../src/operations/ledger/ledger-selection.js';
 import { withOwnKeys } from '../../src/cli/own-keys.js';
-import { useFolder } from '../support/folder.js';
-import { DAY_MS } from '../support/clock-of-process.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { path, query } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
@@ -29,7 +25,6 @@ import {
 } from '../support/operations.js';
 
 const running = useService();
-const folder = useFolder();
 let core: Core;
 
 beforeAll(async () => {
@@ -296,24 +291,6 @@ test('the audit entry of an operation may fail: a finished change is answered as
   }
   expect(await balanceOf(tenant, accountId)).toEqual({ CENTS: 25 });
   expect(await operationsOf(tenant)).toEqual([]);
-});
-
-test('the balances of a moment are those of the accounts, and reconcile with the ledger', async () => {
-  const tenant = await running.service.createTenant();
-  const { accountId: account, at } = await aPerson(tenant.live);
-  await give(tenant.live, { at }, { assignedCredit: 500 });
-  await give(tenant.live, { at }, { assignedCredit: 20, dateScheduledFor: Date.now() + DAY_MS });
-  await tenant.live.post('/credit/bulkredeem', { accountId: account, unit: 'CENTS', amount: 500 });
-  const listed = await cli('ledger', 'balances', tenant.alias, '--json');
-  expect(JSON.parse(listed.out)).toEqual([{ account, unit: 'CENTS', available: 0, pending: 20 }]);
-  const { out: csv } = await cli('ledger', 'balances', tenant.alias, '--format', 'csv');
-  expect(csv).toBe(`account,unit,balance\r\n${account},CENTS,0\r\n`);
-  const books = join(folder, 'balances.csv');
-  await writeFile(books, csv);
-  const reconciled = await cli('ledger', 'reconcile', tenant.alias, '--against', books);
-  expect(reconciled).toMatchObject({ code: 0 });
-  const before = await cli('ledger', 'balances', tenant.alias, '--as-of', '2020-01-01', '--json');
-  expect(JSON.parse(before.out)).toEqual([]);
 });
 
 test('the statement of a month is that of the account, or of the tenant without one, and shows corrections', async () => {

@@ -153,20 +153,6 @@ test('a wrong balance is unchanged by a rebuild, shown by the diff, and correcte
   ]);
 });
 
-test('a repair succeeds when its audit entry cannot be written, and reports that', async () => {
-  const commands = { execute: () => Promise.reject(new Error('the log is away')) };
-  const repair = await operate((operator) => {
-    return repairProjections({ ...operator, commands }, of(operator, 'users'), {
-      tenant: tenant.alias,
-      mode: 'live',
-    });
-  });
-  expect(repair).toMatchObject({ projections: [{ projection: 'users' }] });
-  expect(warnings).toEqual([
-    'the repair stands; the audit entry could not be written: the log is away',
-  ]);
-});
-
 test('a rebuild succeeds when its line of history cannot be written, and reports that', async () => {
   const { pool } = running.service.service.core;
   await pool.query(`create function ledger.refuse_history() returns trigger language plpgsql as $$ begin raise exception 'no room'; end $$;

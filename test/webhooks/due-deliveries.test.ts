@@ -131,7 +131,7 @@ const byEndpoint = (claims: readonly Claimed[]): Readonly<Record<string, number>
   return counts;
 };
 
-test('attempts that are recorded together count as one after the other', async () => {
+test('attempts that are recorded together count as one after the other, and another name of the endpoint forgets none', async () => {
   for (const name of ['fails', 'recovers']) await endpoint(name);
   for (const name of ['fails', 'recovers']) await put(4, name);
   const claims = await claim();
@@ -139,6 +139,7 @@ test('attempts that are recorded together count as one after the other', async (
     claims.filter(({ endpointId }) => endpointId === name);
   await record(of('fails'), 500);
   await end([500, 500, 200, null].map((status, n) => attempted(of('recovers')[n]!, status)));
+  await newEndpoint('fails');
   expect(await endpointNow('fails')).toEqual({ failures: 4, paused: true });
   expect(await endpointNow('recovers')).toEqual({ failures: 1, paused: false });
   await later();
