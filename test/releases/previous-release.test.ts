@@ -115,7 +115,7 @@ describe('the read models of the previous release', () => {
       })
       .map(({ name }) => name);
     expect(await ensureOwnGenerations(pool, accountProjectors)).toEqual({
-      beside: different,
+      added: different,
       renewed: [],
     });
     const acme = anAccount('acme');
