@@ -4,7 +4,7 @@ import { destroyExpiredKeys } from '../../src/payments/incoming/expired-customer
 import { announceErasure } from '../../src/postgres/announcements.js';
 import type { Json } from '../support/api-client.js';
 import { StripeDouble } from '../harness/stripe-double.js';
-import { errorBody, personal, useService, useTenant } from '../support/running-service.js';
+import { errorBody, personal, settled, useService, useTenant } from '../support/running-service.js';
 import { openOnce } from '../support/opened.js';
 
 /**
@@ -123,15 +123,6 @@ async function referralOf(bob: string): Promise<Json> {
   return body.referrals[0] ?? {};
 }
 
-/** Waits until the policies have reacted to all that is recorded, their own events included. */
-async function reacted(): Promise<void> {
-  for (;;) {
-    const head = await service.head();
-    if (head !== undefined) await service.service.policies.waitFor(head, 60_000);
-    if ((await service.head()) === head) return;
-  }
-}
-
 it('a signature that is missing, wrong, old or foreign is refused, and nothing is recorded', async () => {
   const head = await service.head();
   const payload = paid('cus_forged');
@@ -197,14 +188,14 @@ it('an event of another form is recorded and ignored, once', async () => {
 it('a first paid invoice waits for the account that gets the customer', async () => {
   expect(await post(paid('cus_waits'))).toEqual(RECEIVED);
   const { bob } = await referred();
-  await reacted();
+  await settled(service.service);
   expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: null });
   await tenant.live.put(`/open/account/${bob}/user/${bob}`, {
     id: bob,
     accountId: bob,
     paymentProviderId: 'cus_waits',
   });
-  await reacted();
+  await settled(service.service);
   expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: expect.any(Number) });
 });
 
@@ -212,7 +203,7 @@ it('a refund of the first invoice in full is looked up at the provider, where th
   await service.applyProgram(tenant.alias, { id: 'default', refundDays: 30 });
   const { bob } = await referred({ paymentProviderId: 'cus_lookup' });
   await post(paid('cus_lookup'));
-  await reacted();
+  await settled(service.service);
   const payment = { type: 'payment_intent', payment_intent: 'pi_lookup' };
   double.invoicePayments.push({ id: 'inpay_1', invoice: 'in_cus_lookup', payment });
   const charge = { id: 'ch_2', payment_intent: 'pi_lookup', customer: 'cus_lookup' };
@@ -223,7 +214,7 @@ it('a refund of the first invoice in full is looked up at the provider, where th
   expect(await post(refund)).toMatchObject({ status: 503 });
   expect(await service.head()).toBe(head);
   expect(await post(refund)).toEqual(RECEIVED);
-  await reacted();
+  await settled(service.service);
   expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: expect.any(Number) });
 });
 
@@ -257,7 +248,7 @@ const end = (): Promise<number> => {
 it('the ids of a customer cannot be read when no account gets it within 30 days, and no others', async () => {
   await referred({ paymentProviderId: 'cus_linked' });
   for (const customer of ['cus_linked', 'cus_never', 'cus_soon']) await post(paid(customer));
-  await reacted();
+  await settled(service.service);
   const [never = ''] = await keysOf('cus_never');
   const subjects = [...(await keysOf('cus_linked')), ...(await keysOf('cus_soon'))];
   await waitedTooLong(never);
@@ -273,7 +264,7 @@ it('the ids of a customer cannot be read when no account gets it within 30 days,
 it('the ids of a customer stay while an account has it, though the events waited for it', async () => {
   await post(paid('cus_late'));
   await referred({ paymentProviderId: 'cus_late' });
-  await reacted();
+  await settled(service.service);
   const [late = ''] = await keysOf('cus_late');
   await waitedTooLong(late);
   expect(await end()).toBe(1);
@@ -286,7 +277,7 @@ it('the ids of a customer have one key, whatever comes between, which ends with 
   await post(paid('cus_onekey'));
   await post(event('customer.subscription.updated', { customer: 'cus_onekey', status: 'active' }));
   await post(paid('cus_onekey', { id: 'in_second' }));
-  await reacted();
+  await settled(service.service);
   const [first = '', , second = ''] = await keysOf('cus_onekey');
   expect(second).toBe(first);
   expect(await isThere(first)).toBe(true);

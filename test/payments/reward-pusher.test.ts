@@ -11,7 +11,13 @@ import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { ErrorLines } from '../support/error-lines.js';
 import type { Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
-import { personal, useService, type TestTenant, useTenant } from '../support/running-service.js';
+import {
+  personal,
+  settled,
+  useService,
+  useTenant,
+  type TestTenant,
+} from '../support/running-service.js';
 import { StripeDouble, type DoubleCall } from '../harness/stripe-double.js';
 import { connectionOf } from './support/parts.js';
 
@@ -78,20 +84,11 @@ async function referral(of: TestTenant, over: Json = {}): Promise<Pair> {
   };
   const ann = await user('ann', { referralCode });
   const bob = await user('bob', { referredBy: { code: referralCode }, ...over });
-  await reacted();
+  await settled(running.service.service);
   const [creditId, discountId] = await Promise.all(
     [ann, bob].map(async (id) => (await shown(of, id))[0]?.rewardId ?? ''),
   );
   return { ann, bob, creditId: creditId ?? '', discountId: discountId ?? '' };
-}
-
-/** Waits until the policies have reacted to all that is recorded, their own events included. */
-async function reacted(): Promise<void> {
-  for (;;) {
-    const head = await running.service.head();
-    if (head !== undefined) await running.service.service.policies.waitFor(head, 60_000);
-    if ((await running.service.head()) === head) return;
-  }
 }
 
 const scopeOf = ({ alias }: Pick<TestTenant, 'alias'>) =>
@@ -166,7 +163,7 @@ it('a process that dies after a payment leaves one credit and one discount, as t
   const { ann, bob, creditId, discountId } = await referral(apart);
   for (const id of [ann, bob]) await link(apart, id);
   double.subscription(`sub_${bob}`, `cus_${bob}`);
-  await reacted();
+  await settled(running.service.service);
   const dead = new Set<string>();
   const dying = await aPusher(
     diesBeforeItRecords((account) => dead.add(account)),

@@ -394,8 +394,8 @@ export const useTenant = (
   { each = false, ...options }: TenantOptions & { readonly each?: boolean } = {},
 ): TestTenant => (each ? openForEach : openOnce)(() => service.createTenant(options));
 
-/** Waits until everything that a file wrote has had its reactions. */
-async function settled({ core, policies }: Service): Promise<void> {
+/** Waits until the policies have reacted to all that is recorded, their own events included. */
+export async function settled({ core, policies }: Service): Promise<void> {
   for (;;) {
     const head = await core.log.head();
     if (head === undefined) return;
