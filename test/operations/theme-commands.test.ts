@@ -1,6 +1,7 @@
 // Over 5 s: some forty commands, which each open the stores.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { THEME_BYTES_MAX } from '../../src/domain/theme/theme.decider.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { digestOf } from '../../src/foundation/canonical-json.js';
 import { operatingSystemUser } from '../../src/operations/audit.js';
@@ -195,6 +196,12 @@ test('A change that an outage of the log left without its audit event is recorde
     replayed: true,
     position: recorded?.position,
   });
+});
+
+test('Values that are too large are refused.', async () => {
+  const { themeChanges } = running.service.service.core;
+  const large = { ours: 'x'.repeat(THEME_BYTES_MAX) };
+  expect(await themeChanges.refusalOf(large)).toEqual({ refused: 'THEME_TOO_LARGE' });
 });
 
 test('A removal is a version, and only the newest 1,000 versions are kept.', async () => {
