@@ -54,7 +54,7 @@ const contextOf = (core: Core, onProgress: ScopedContext['onProgress']): ScopedC
     by: { name: 'bench', channel: 'cli' },
     signal: new AbortController().signal,
     onProgress,
-    giveWay: () => Promise.resolve(),
+    pauseForRequests: () => Promise.resolve(),
     note: () => undefined,
     warn: console.warn,
   }) as unknown as ScopedContext;

@@ -179,7 +179,7 @@ class SimulatedParkedReactions implements ParkedReactions {
     return this.ask(() => byStream(this.table.rows));
   }
 
-  passOver(streams: readonly string[]): Promise<ParkedStreams> {
+  keepParked(streams: readonly string[]): Promise<ParkedStreams> {
     return this.change(() => {
       const marked = this.table.rows.filter(({ parked }) => streams.includes(parked.stream));
       for (const row of marked) this.replace(row, { passedOver: row.parked.passedOver + 1n });

@@ -47,7 +47,7 @@ export async function runOperation(
     by,
     signal: stopping.signal,
     onProgress: progress.at,
-    giveWay: () => Promise.resolve(),
+    pauseForRequests: () => Promise.resolve(),
     note: (line: string) => {
       progress.end();
       note(line);

@@ -142,7 +142,7 @@ const reasonsFor = ({ referred, referrer }: ReferralState, reason: string) => ({
   referrer: personal(referrer.person, reason),
 });
 
-export const recordLook =
+export const recordAccess =
   ({ streams, names }: HandlerParts) =>
   async ({ meta, account, person }: AuditCommandEnvelope): Promise<Position | null> => {
     const stream = names.auditStream(meta.scope, account);

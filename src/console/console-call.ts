@@ -162,7 +162,7 @@ export const FilePageFor = (...roles: readonly OperatorRole[]): MethodDecorator 
   applyDecorators(Get(), FileForRoles(...roles));
 
 /** Prepares the answer with a file. @returns its body. */
-export function fileSent<B>(
+export function sendFile<B>(
   { reply }: Pick<ConsoleCall, 'reply'>,
   { name, type }: { readonly name: string; readonly type: string },
   content: B,
@@ -176,12 +176,12 @@ export function fileSent<B>(
 }
 
 /** Prepares the answer with the CSV of a table. @param name of the file, without its ending. */
-export const csvSent = (
+export const sendCsv = (
   call: Pick<ConsoleCall, 'reply'>,
   name: string,
   sheet: Pick<SheetRows, 'headers' | 'rows'>,
 ): Readable =>
-  fileSent(
+  sendFile(
     call,
     { name: `${name}.csv`, type: 'text/csv; charset=utf-8' },
     Readable.from(csvFile(sheet)),
@@ -199,7 +199,7 @@ const framed = (frame: PageFrame) =>
  * @param values what the template names, but for the token of `{{> csrf}}` and what fields mark.
  * @returns its body.
  */
-export function pageSent(
+export function sendPage(
   call: Pick<TenantCall, 'session' | 'reply' | 'done' | 'money' | 'testClock'> & {
     readonly scope?: Scope;
     readonly within?: string;

@@ -22,6 +22,9 @@ interface LaunchMethod {
 
 const run = promisify(execFile);
 
+/** The uid of the user without rights on usual systems. */
+const NO_RIGHTS = 65_534;
+
 /**
  * Postgres refuses to run as uid 0, and DATA_DIR may be a root-only folder. Two ways out, both
  * without touching the folder itself:
@@ -130,9 +133,10 @@ async function unprivilegedUid(): Promise<number> {
       if (name && uid && Number(uid) > 0) users.set(name, Number(uid));
     }
   } catch {
-    // No such file: the uid below exists on every usual system, without rights.
+    // Without the file, the last uid below is the best guess.
   }
-  return users.get('postgres') ?? users.get('nobody') ?? [...users.values()][0] ?? 65534;
+  const uids = [...users.values()];
+  return users.get('postgres') ?? uids.find((uid) => uid === NO_RIGHTS) ?? uids[0] ?? NO_RIGHTS;
 }
 
 function hasName(): boolean {

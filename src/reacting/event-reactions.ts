@@ -64,9 +64,9 @@ export class EventReactions {
   }
 
   /** Their new events are passed over, unless retries have succeeded meanwhile. */
-  async passOver(streams: ReadonlySet<string>): Promise<void> {
+  async keepParked(streams: ReadonlySet<string>): Promise<void> {
     const known = [...streams].filter((stream) => this.parked.has(stream));
-    if (known.length > 0) await this.inTurn(() => this.markPassedOver(known));
+    if (known.length > 0) await this.inTurn(() => this.refreshParked(known));
   }
 
   /** Carries out or parks each reaction. @throws {TurnEnded}, and when it must be repeated. */
@@ -91,8 +91,8 @@ export class EventReactions {
     return result;
   }
 
-  private async markPassedOver(streams: readonly string[]): Promise<void> {
-    const still = await this.parts.parked.passOver(streams);
+  private async refreshParked(streams: readonly string[]): Promise<void> {
+    const still = await this.parts.parked.keepParked(streams);
     for (const stream of streams) {
       const policies = still.get(stream);
       if (policies) this.parked.set(stream, policies);

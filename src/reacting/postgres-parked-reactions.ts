@@ -61,7 +61,7 @@ export class PostgresParkedReactions {
   }
 
   /** Keeps retries from treating current events as done. Returns those still parked. */
-  async passOver(streams: readonly string[]): Promise<ParkedStreams> {
+  async keepParked(streams: readonly string[]): Promise<ParkedStreams> {
     return inTransaction(this.pool, async (client) => {
       // An update that waits for a settlement would not see the rows that the settlement adds.
       await fetchRows(
@@ -290,7 +290,7 @@ export type ParkedReactions = Pick<
   | 'park'
   | 'isEmpty'
   | 'streams'
-  | 'passOver'
+  | 'keepParked'
   | 'ofStream'
   | 'dueStreams'
   | 'unknownEvents'
@@ -333,7 +333,7 @@ export async function parkRetriedAgain(
 
 const AGAIN = 'the log lost its end: carried out again';
 
-/** In the order in which `passOver` locks. */
+/** In the order in which `keepParked` locks. */
 const lockOf = (stream: string) =>
   tables
     .selectFrom(TABLE)

@@ -8,7 +8,7 @@ import { selectEvents, type PolicyEvent, type ReadingOptions } from './reading-e
 
 export interface ReactionFlowParts {
   readonly reading: Pick<ReadingOptions, 'policies' | 'unreadableReason'>;
-  readonly reactions: Pick<EventReactions, 'passOver' | 'reactTo'>;
+  readonly reactions: Pick<EventReactions, 'keepParked' | 'reactTo'>;
   /** The first position is before the other one. */
   readonly isBehind: (position: Position, other: Position | undefined) => boolean;
   /** All up to this position are done. @param hasReactions since the last call. */
@@ -102,7 +102,7 @@ export class ReactionFlow {
     if (start < 0) return;
     const events = page.events.slice(start);
     const met = selectEvents(events, this.parts.reading);
-    await this.parts.reactions.passOver(new Set(met.map(({ recorded }) => recorded.stream)));
+    await this.parts.reactions.keepParked(new Set(met.map(({ recorded }) => recorded.stream)));
     this.enter(events, met, page.last);
     this.taken = page.last;
     this.settle();

@@ -33,7 +33,7 @@ async function ran(content: string, { kind = 'users', importRow, work }: Done = 
     ids: (line) => Promise.resolve(void ids.push(line)),
     checked: () => undefined,
     onProgress: () => undefined,
-    giveWay: () => Promise.resolve(),
+    pauseForRequests: () => Promise.resolve(),
     signal: new AbortController().signal,
     ...work,
   });

@@ -15,7 +15,7 @@ import { recordedOperations } from '../support/recorded-operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { useService, type TestTenant } from '../support/running-service.js';
 import {
-  adjustOnRecord,
+  adjustWithAudit,
   metaBy,
   done,
   exportLedger,
@@ -195,7 +195,7 @@ test('an adjustment whose answer was lost is reported as possibly done, with the
   };
   const losing = { ...core, commands: { execute } };
   const reported = await withOwnKeys(losing, { key: undefined }, (keyed) =>
-    adjustOnRecord(losing, metaBy('Sam', core, scope), { ...owner, ...MISTAKE }, keyed),
+    adjustWithAudit(losing, metaBy('Sam', core, scope), { ...owner, ...MISTAKE }, keyed),
   ).then(() => '', String);
   expect(reported).toMatch(/no answer within 4000 ms: .* may stand/);
   const [, key = ''] = /--idempotency-key (\S+)/.exec(reported) ?? [];

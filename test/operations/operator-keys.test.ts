@@ -1,9 +1,9 @@
 import type { StoredAnswer, KeyedRequest } from '../../src/idempotency/idempotency-key.js';
 import {
-  adjustOnRecord,
+  adjustWithAudit,
   type AdjustmentRequest,
 } from '../../src/operations/ledger/ledger-adjustment.js';
-import { proposeOnRecord } from '../../src/operations/ledger/proposal-steps.js';
+import { proposeWithAudit } from '../../src/operations/ledger/proposal-steps.js';
 import { onceIfKeyed, type KeyedBy } from '../../src/operations/operator-keys.js';
 import { NotDone, outcomeOf } from '../../src/operations/outcome.js';
 import { metaBy } from '../support/operations.js';
@@ -42,10 +42,10 @@ async function claimed(work: (keyed: KeyedBy) => Promise<unknown>): Promise<Keye
 
 const meta = (by = 'sam') => metaBy(by, core, scope);
 const adjusting = (over: Partial<AdjustmentRequest> = {}, by?: string) =>
-  claimed((keyed) => adjustOnRecord(core, meta(by), { ...CORRECTION, ...over }, keyed));
+  claimed((keyed) => adjustWithAudit(core, meta(by), { ...CORRECTION, ...over }, keyed));
 const proposing = (over: Partial<AdjustmentRequest> = {}, by?: string) => {
   const { approvedBy: _, ...correction } = { ...CORRECTION, ...over };
-  return claimed((keyed) => proposeOnRecord(core as never, meta(by), correction, keyed));
+  return claimed((keyed) => proposeWithAudit(core as never, meta(by), correction, keyed));
 };
 
 describe.each([

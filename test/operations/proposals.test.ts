@@ -3,7 +3,7 @@ import { ProposalCommandEnvelope } from '../../src/command-handling/commands.js'
 import { PROPOSAL_LIFE_MS } from '../../src/domain/proposal/proposal.decider.js';
 import type { Scope } from '../../src/domain/scope.js';
 import { listProposals, proposalNameOf } from '../../src/operations/ledger/ledger-proposals.js';
-import { approveOnRecord } from '../../src/operations/ledger/proposal-steps.js';
+import { approveWithAudit } from '../../src/operations/ledger/proposal-steps.js';
 import { NotDone, outcomeOf } from '../../src/operations/outcome.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
 import { type Answer } from '../support/api-client.js';
@@ -231,7 +231,7 @@ test('a proposal lapses after seven days', async () => {
   const head = await running.service.head();
   const late = Date.now() + PROPOSAL_LIFE_MS + 1;
   const meta = metaBy('gil', core, ledger.scope);
-  const approved = await outcomeOf(() => approveOnRecord(core, { name, meta, now: late }));
+  const approved = await outcomeOf(() => approveWithAudit(core, { name, meta, now: late }));
   expect(approved instanceof NotDone && approved.text()).toMatch(/not approved within seven days/);
   expect(await running.service.head()).toBe(head);
   expect(await listProposals(core, ledger.scope, { limit, now: late })).toMatchObject([
@@ -241,7 +241,7 @@ test('a proposal lapses after seven days', async () => {
   expect(
     await listProposals(core, ledger.scope, { state: 'waiting', limit, now: inTime }),
   ).toMatchObject([{ id }]);
-  expect(await approveOnRecord(core, { name, meta, now: inTime })).toMatchObject({
+  expect(await approveWithAudit(core, { name, meta, now: inTime })).toMatchObject({
     parameters: { proposal: id },
   });
 });

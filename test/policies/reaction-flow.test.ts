@@ -22,7 +22,7 @@ class Flow {
         unreadableReason: () => 'for this test',
       },
       reactions: {
-        passOver: () => Promise.resolve(),
+        keepParked: () => Promise.resolve(),
         reactTo: (met) => this.reactTo(met),
       },
       onDone: (position) => this.reached.push(position),

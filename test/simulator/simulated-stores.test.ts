@@ -200,7 +200,7 @@ it('parked reactions', async () => {
     const to = parkedAt(stream);
     if (which === 0) await answers((rows) => rows.park(to));
     if (which === 1) {
-      const [one, other] = await answers((rows) => rows.passOver([stream]));
+      const [one, other] = await answers((rows) => rows.keepParked([stream]));
       expect(other).toEqual(one);
     }
     if (which === 2) {
@@ -212,7 +212,7 @@ it('parked reactions', async () => {
     if (which === 3) {
       const read = await Promise.all(both.map((rows) => rows.ofStream(stream)));
       const chosen = new Set(read[0]!.filter(() => random.onceIn(2)).map(name));
-      if (random.onceIn(2)) await answers((rows) => rows.passOver([random.oneOf([stream])]));
+      if (random.onceIn(2)) await answers((rows) => rows.keepParked([random.oneOf([stream])]));
       const isStopped = random.onceIn(2);
       const settled = await Promise.all(
         both.map((rows, index) => {

@@ -49,8 +49,8 @@ const resultOf =
   async (...asked: A): Promise<T> =>
     (await insisting(operation)(...asked)).result;
 
-export const adjustLedger = resultOf(adjustment.adjustOnRecord);
-export const adjustOnRecord = insisting(adjustment.adjustOnRecord);
+export const adjustLedger = resultOf(adjustment.adjustWithAudit);
+export const adjustWithAudit = insisting(adjustment.adjustWithAudit);
 export const ledgerDigest = insisting(digest.ledgerDigest);
 export const exportLedger = insisting(ledgerExport.exportLedger);
 export const reconcileLedger = resultOf(reconciliation.reconcileLedger);

@@ -13,9 +13,9 @@ import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js'
 import type { StaffMeta } from '../../src/operations/audit.js';
 import { auditedOn, type Done } from '../../src/operations/audited.js';
 import { accountsInLog } from '../../src/operations/ledger/ledger-entries.js';
-import { changePeriodOnRecord } from '../../src/operations/ledger/ledger-periods.js';
+import { changePeriodWithAudit } from '../../src/operations/ledger/ledger-periods.js';
 import { proposalNameOf } from '../../src/operations/ledger/ledger-proposals.js';
-import { approveOnRecord, proposeOnRecord } from '../../src/operations/ledger/proposal-steps.js';
+import { approveWithAudit, proposeWithAudit } from '../../src/operations/ledger/proposal-steps.js';
 import { moderateReferrals } from '../../src/operations/referrals/moderate-referrals.js';
 import { timeNow } from '../../src/foundation/world.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';
@@ -354,7 +354,7 @@ class Seeding {
   private async closes(period: string): Promise<void> {
     const remark = { period, comment: 'compared with the books' };
     await this.asOperator('fay', 'ledger close', (core, meta) =>
-      changePeriodOnRecord(core, meta, 'ClosePeriod', remark),
+      changePeriodWithAudit(core, meta, 'ClosePeriod', remark),
     );
   }
 
@@ -368,12 +368,12 @@ class Seeding {
       reason: by === undefined ? 'promised on the phone' : 'lost in the move of the shop',
     };
     const { id } = await this.asOperator('fay', 'ledger propose', (core, meta) =>
-      proposeOnRecord(core, meta, request),
+      proposeWithAudit(core, meta, request),
     );
     const name = proposalNameOf(id);
     if (by === undefined || name === undefined) return;
     await this.asOperator(by, 'ledger approve', (core, meta) =>
-      approveOnRecord(core, { name, meta, now: this.past.now() }),
+      approveWithAudit(core, { name, meta, now: this.past.now() }),
     );
   }
 

@@ -8,7 +8,7 @@ import { laterText } from '../../operations/ledger/later-entries.js';
 import { NotDone } from '../../operations/outcome.js';
 import { ApiError } from '../../http/edge/api-error.js';
 import { OwnWrites } from '../../http/writing/own-writes.js';
-import { ForRoles, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
+import { ForRoles, sendPage, redirected, TenantCall, TenantPage } from '../console-call.js';
 import {
   headerView,
   madeTable,
@@ -111,7 +111,7 @@ export class ConsoleAccountController {
       section: '/accounts',
       faults: sent?.faults ?? faultsOf(found),
     };
-    return pageSent(call, frame, content, {
+    return sendPage(call, frame, content, {
       path,
       moment: moment === undefined ? asOf : new Date(moment).toISOString(),
       later: found instanceof NotDone ? undefined : laterText(found.later, 'moment'),

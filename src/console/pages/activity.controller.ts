@@ -8,7 +8,7 @@ import {
   type ShownActivity,
 } from '../../operations/activity/list-activity.js';
 import { rowsByPages } from '../../projecting/following/row-lists.js';
-import { ConsoleCall, csvSent, FilePageFor, pageSent } from '../console-call.js';
+import { ConsoleCall, sendCsv, FilePageFor, sendPage } from '../console-call.js';
 import { stateCell, textCell, timeCell } from '../view/cells.js';
 import { choice, DAYS, daysOf, fieldOf, type FilterField } from '../view/list-page.js';
 import { canOpen, tenantPath } from '../view/navigation.js';
@@ -55,7 +55,7 @@ export class ConsoleActivityController {
       const rows = rowsByPages(
         async (page) => (await listActivity(core, { ...filter, ...page })).rows,
       );
-      return csvSent(call, 'activity', sheetOf(rows, columns));
+      return sendCsv(call, 'activity', sheetOf(rows, columns));
     }
     const { page, size: limit } = state;
     const found = await listActivity(core, { ...filter, limit, offset: (page - 1) * limit });
@@ -65,7 +65,7 @@ export class ConsoleActivityController {
       PATH + queryOf({ ...kept, ...members });
     const tenants = (await core.tenantCommands.list()).map(({ alias }) => alias);
     const isFiltered = NAMES.some((name) => texts[name] !== '');
-    return pageSent(call, { title: 'Activity', section: PATH }, content, {
+    return sendPage(call, { title: 'Activity', section: PATH }, content, {
       lead: null,
       table: tableView(found, columns, state, {
         label: 'Activity',

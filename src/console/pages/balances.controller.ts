@@ -8,7 +8,7 @@ import { CustomerReads } from '../../operations/customers/lists/customer-lists.j
 import { ledgerBalances } from '../../operations/ledger/ledger-balances.js';
 import { Stopped } from '../../operations/log/log-reader.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
-import { FilePageFor, pageSent, TenantCall, TenantPage } from '../console-call.js';
+import { FilePageFor, sendPage, TenantCall, TenantPage } from '../console-call.js';
 import { amountCell, idCell, textCell } from '../view/cells.js';
 import { faultsOf } from '../view/faults.js';
 import { listShown, type ListDefinition } from '../view/list-page.js';
@@ -24,7 +24,7 @@ const READ_MS_MAX = 15_000;
 /** The sums of more balances follow the page. */
 const SUMMED_MAX = 20_000;
 
-type Asked = Readonly<Record<'asOf' | 'text' | 'unit' | 'format' | 'sums', string>>;
+type QueryFields = Readonly<Record<'asOf' | 'text' | 'unit' | 'format' | 'sums', string>>;
 type Past = Outcome<readonly BalanceListRow[]>;
 
 const content = template('balances');
@@ -50,7 +50,7 @@ export class ConsoleBalancesController {
     const isSummed = shown.table.foot.total <= SUMMED_MAX || asked.sums !== '';
     const filters = filledIn({ text: asked.text, unit: asked.unit });
     const sums = isSummed ? (rows ?? (await this.reads.balanceSums(call.ledger, filters))) : [];
-    return pageSent(call, { ...frame, faults: faultsOf(isLong ? undefined : past) }, content, {
+    return sendPage(call, { ...frame, faults: faultsOf(isLong ? undefined : past) }, content, {
       ...shown,
       isLong,
       sums: sumsOf(sums, text),
@@ -62,7 +62,7 @@ export class ConsoleBalancesController {
 
   private list(
     call: TenantCall,
-    { asOf }: Asked,
+    { asOf }: QueryFields,
     { text, rows }: { readonly text: ShownAmount; readonly rows?: readonly BalanceListRow[] },
   ): ListDefinition<BalanceListRow, BalanceFilters, BalanceSort> {
     const { scope } = call;
@@ -85,7 +85,7 @@ export class ConsoleBalancesController {
   }
 
   /** Of a moment before, as the ledger has them. A page does not wait for very many. */
-  private async past(call: TenantCall, { asOf, text, unit, format }: Asked): Promise<Past> {
+  private async past(call: TenantCall, { asOf, text, unit, format }: QueryFields): Promise<Past> {
     const { ledger } = call;
     const soon = format === 'csv' ? [] : [AbortSignal.timeout(READ_MS_MAX)];
     const signal = AbortSignal.any([call.departure(), ...soon]);

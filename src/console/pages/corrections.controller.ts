@@ -18,7 +18,7 @@ import { ApiError } from '../../http/edge/api-error.js';
 import {
   FilePageFor,
   FormFor,
-  pageSent,
+  sendPage,
   redirected,
   TenantCall,
   TenantPage,
@@ -151,7 +151,7 @@ export class ConsoleCorrectionsController {
         ? undefined
         : await correctableAccount(this.pages.core, call.ledger, typed.account);
     const format = account?.formatOf(typed.unit || (account.units[0] ?? ''));
-    return pageSent(call, { of: 'corrections', faults }, content, {
+    return sendPage(call, { of: 'corrections', faults }, content, {
       mayPropose: hasRole(call.operator, ['finance']),
       path: `${call.tenantPath}/corrections`,
       // A form that was refused is another one when it is sent again.

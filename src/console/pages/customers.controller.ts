@@ -6,7 +6,7 @@ import { ACCOUNT_STATES } from '../../../projections/accounts/list-queries.js';
 import { MODERATION_STATES, REFERRAL_STATES } from '../../../projections/referrals/list-queries.js';
 import { USER_STATES } from '../../../projections/users/list-queries.js';
 import { FileForRoles, TenantCall, TenantPage } from '../console-call.js';
-import { DAYS, listSent, type FilterField } from '../view/list-page.js';
+import { DAYS, sendList, type FilterField } from '../view/list-page.js';
 import { hasRole } from '../view/navigation.js';
 import { shownAmounts } from '../view/shown-amounts.js';
 import {
@@ -50,7 +50,7 @@ export class ConsoleCustomersController {
   @Get('users')
   @FileForRoles('finance', 'support')
   async users(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    return listSent(this.pages, call, {
+    return sendList(this.pages, call, {
       section: '/users',
       name: 'users',
       columns: userColumns(call.tenantPath),
@@ -65,7 +65,7 @@ export class ConsoleCustomersController {
   @FileForRoles('finance', 'support', 'viewer')
   async accounts(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const showsPersonal = hasRole(call.operator, ['finance', 'support']);
-    return listSent(this.pages, call, {
+    return sendList(this.pages, call, {
       section: '/accounts',
       name: 'accounts',
       columns: ACCOUNT_COLUMNS(await this.shownIn(call), showsPersonal),
@@ -79,7 +79,7 @@ export class ConsoleCustomersController {
   @Get('referrals')
   @FileForRoles('finance', 'support')
   async referrals(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    return listSent(this.pages, call, {
+    return sendList(this.pages, call, {
       section: '/referrals',
       name: 'referrals',
       columns: referralColumns(call.tenantPath),
@@ -101,7 +101,7 @@ export class ConsoleCustomersController {
   async rewards(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const [program] = await this.ofPrograms(call);
     const { days } = queried(call.query, 'days');
-    return listSent(this.pages, call, {
+    return sendList(this.pages, call, {
       section: '/rewards',
       name: 'rewards',
       columns: rewardColumns(await this.shownIn(call)),

@@ -4,7 +4,7 @@ import { Exports } from '../../exports/exports.js';
 import { NotDone } from '../../operations/outcome.js';
 import { contentTypeOf, FileDownloads } from '../../http/exports/file-downloads.js';
 import { fileNameOf } from '../../http/exports/file-name.js';
-import { FileForRoles, fileSent, TenantCall, TenantPage } from '../console-call.js';
+import { FileForRoles, sendFile, TenantCall, TenantPage } from '../console-call.js';
 import { notOfThisTenant, TenantPages } from './tenant-pages.js';
 
 /** For finance and support: the file of an export. */
@@ -35,6 +35,6 @@ export class ConsoleExportFilesController {
     const { scope, requestId, departure } = call;
     const reader = { scope, actor, id: requestId, departure };
     const content = await this.downloads.begin(reader, download);
-    return fileSent(call, { name: fileNameOf(state), type: contentTypeOf(state) }, content);
+    return sendFile(call, { name: fileNameOf(state), type: contentTypeOf(state) }, content);
   }
 }

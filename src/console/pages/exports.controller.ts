@@ -13,7 +13,7 @@ import { NotDone, notDoneAbout, type Outcome, outcomeOf } from '../../operations
 import {
   FilePageFor,
   FormFor,
-  pageSent,
+  sendPage,
   redirected,
   TenantCall,
   TenantPage,
@@ -111,7 +111,7 @@ export class ConsoleExportsController {
     const programs = Object.keys((await core.tenants.find(call.scope.tenant))?.programs ?? {});
     const faults = withFaults(refused ?? faultsOf(undefined), faultsOf(found));
     const frame = { of: 'exports', headNote: 'UTC days', faults };
-    return pageSent(call, frame, content, {
+    return sendPage(call, frame, content, {
       key,
       form: exportForm(typedIn(call), programs),
       table: view,

@@ -9,13 +9,13 @@ import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { everyLedger } from '../../operations/customers/search/search-customers.js';
 import { tenantAlarms } from '../../operations/tenants/tenant-alarms.js';
 import { OwnWrites } from '../../http/writing/own-writes.js';
-import { ConsoleCall, PageFor, pageSent, redirected } from '../console-call.js';
+import { ConsoleCall, PageFor, sendPage, redirected } from '../console-call.js';
 import { amountCell, countCell, stateCell, textCell } from '../view/cells.js';
 import { tenantPath } from '../view/navigation.js';
 import { tablesOf } from '../view/page-tables.js';
 import { column, type TableColumn } from '../view/table.js';
 import { amountText, template } from '../view/templates.js';
-import { searchSent } from './search-page.js';
+import { sendSearch } from './search-page.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
 type ListedTenant = Awaited<ReturnType<ConsoleHomeController['listed']>>;
@@ -52,7 +52,7 @@ export class ConsoleHomeController {
   async home(@ConsoleCall() call: ConsoleCall): Promise<string> {
     const { core } = this.pages;
     const { search, test, ...asked } = queried(call.query, 'search', 'test', 'sort', 'dir', 'page');
-    if (search !== '') return searchSent(this, call, await everyLedger(core));
+    if (search !== '') return sendSearch(this, call, await everyLedger(core));
     const tenants = await core.tenantCommands.list();
     const [only] = tenants;
     if (queryOf(asked) === '' && test === '' && only !== undefined && tenants.length === 1)
@@ -70,7 +70,7 @@ export class ConsoleHomeController {
       file: null,
     });
     const frame = { title: 'Tenants', section: '/console' };
-    return pageSent(call, frame, content, { table, isTest: test === 'yes' });
+    return sendPage(call, frame, content, { table, isTest: test === 'yes' });
   }
 
   async listed({ alias, suspended }: OpenTenant, mode: Mode) {

@@ -23,7 +23,7 @@ import {
   FilePageFor,
   FormFor,
   ForRoles,
-  pageSent,
+  sendPage,
   redirected,
   staffOf,
   TenantCall,
@@ -211,7 +211,7 @@ export class ConsoleImportsController {
     const faults = refused ?? ('problems' in preview ? preview : undefined);
     const { map = {} } = (found?.parameters ?? {}) as { map?: Record<string, string> };
     const frame = { title: `Import ${kind}`, section: '/imports', faults };
-    return pageSent(call, frame, fileContent, {
+    return sendPage(call, frame, fileContent, {
       id,
       kind,
       checkId,
@@ -228,7 +228,7 @@ export class ConsoleImportsController {
     const shown = importView(shownImport(run), call.money);
     const title = shown.dryRun ? 'Check of a file' : `Import of ${shown.kind}`;
     const path = `${call.tenantPath}/imports`;
-    return pageSent(call, { title, section: '/imports' }, runContent, {
+    return sendPage(call, { title, section: '/imports' }, runContent, {
       shown,
       importsPath: path,
       here: `${path}/${run.id}`,
@@ -250,7 +250,7 @@ export class ConsoleImportsController {
     });
     if (file) return file;
     const kinds = Object.keys(IMPORTS).filter(isImportKind);
-    return pageSent(call, { of: 'imports', faults }, content, {
+    return sendPage(call, { of: 'imports', faults }, content, {
       uploadPath: `${path}/file`,
       kinds: kinds
         .filter((kind) => hasRole(call.operator, [IMPORT_ROLES[kind]]))

@@ -13,7 +13,7 @@ import {
   FilePageFor,
   FormFor,
   ForRoles,
-  pageSent,
+  sendPage,
   redirected,
   TenantCall,
   TenantPage,
@@ -24,7 +24,7 @@ import { choice, DATES, listShown } from '../view/list-page.js';
 import { MAIL_WORDS } from '../view/settings-view.js';
 import { column, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
-import { previewSent } from '../view/theme-preview.js';
+import { sendPreview } from '../view/theme-preview.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const STATE_WORDS: Readonly<Record<MailState, string>> = {
@@ -83,7 +83,7 @@ export class ConsoleMailsController {
   @ForRoles('support')
   async preview(@TenantCall() call: TenantCall): Promise<string> {
     const { html } = await this.previews.rendered(this.previewed(call));
-    return previewSent(call, { html, contentSecurityPolicy: PREVIEW_POLICY });
+    return sendPreview(call, { html, contentSecurityPolicy: PREVIEW_POLICY });
   }
 
   @FormFor('support')
@@ -154,7 +154,7 @@ export class ConsoleMailsController {
     if (list instanceof Readable) return list;
     const { type, locale } = this.previewed(call);
     const faults = faultsOf(refused);
-    return pageSent(call, { of: 'mails', faults }, content, {
+    return sendPage(call, { of: 'mails', faults }, content, {
       list,
       types: TYPES,
       type,

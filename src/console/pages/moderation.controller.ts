@@ -11,7 +11,7 @@ import { signalInWords } from '../../operations/referrals/signal-in-words.js';
 import { NotDone } from '../../operations/outcome.js';
 import { MODERATION_ACTIONS } from '../../domain/moderation/moderation.decider.js';
 import { OwnWrites } from '../../http/writing/own-writes.js';
-import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
+import { FormFor, PageFor, sendPage, redirected, TenantCall, TenantPage } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
 import { idCell, stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
@@ -109,7 +109,7 @@ export class ConsoleModerationController {
       filePath: `${call.tenantPath}/referrals${queryOf({ moderation: 'Waiting', format: 'csv' })}`,
       tick: { name: 'referral', of: tickOf },
     });
-    return pageSent(call, { of: 'moderation', faults }, content, {
+    return sendPage(call, { of: 'moderation', faults }, content, {
       total: answer.total,
       table,
       decided: await this.decided(call),

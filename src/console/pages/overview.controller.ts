@@ -9,13 +9,13 @@ import { unitKey } from '../../domain/units.js';
 import { tenantAlarms } from '../../operations/tenants/tenant-alarms.js';
 import { tenantOverview } from '../../operations/tenants/tenant-overview.js';
 import { OwnWrites } from '../../http/writing/own-writes.js';
-import { PageFor, pageSent, TenantCall, TenantPage } from '../console-call.js';
+import { PageFor, sendPage, TenantCall, TenantPage } from '../console-call.js';
 import { shownAmounts, sumsByUnit } from '../view/shown-amounts.js';
 import { alarmViews } from '../view/alarms.js';
 import { hasRole } from '../view/navigation.js';
 import { overviewCharts, overviewFigures } from '../view/overview-figures.js';
 import { template } from '../view/templates.js';
-import { searchSent } from './search-page.js';
+import { sendSearch } from './search-page.js';
 import { queried, TenantPages } from './tenant-pages.js';
 
 const RANGES = [30, 90, 365] as const;
@@ -43,7 +43,7 @@ export class ConsoleOverviewController {
   @PageFor('finance', 'support', 'viewer')
   async overview(@TenantCall() call: TenantCall): Promise<string> {
     const { search, range } = queried(call.query, 'search', 'range');
-    if (search !== '') return searchSent(this, call, [call.ledger]);
+    if (search !== '') return sendSearch(this, call, [call.ledger]);
     const { pages, users, referrals, days, customers } = this;
     const count = RANGES.find((one) => String(one) === range) ?? RANGES[0];
     const now = await pages.core.tenants.now(call.ledger);
@@ -61,7 +61,7 @@ export class ConsoleOverviewController {
     const parts = isMixed ? await this.partsByCurrency(call) : new Map<string, readonly string[]>();
     const suspended = tenant?.suspended ?? null;
     const frame = { title: call.scope.tenant, section: '', hasCharts: true };
-    return pageSent({ ...call, money }, frame, content, {
+    return sendPage({ ...call, money }, frame, content, {
       here: call.tenantPath,
       ranges: RANGES.map((one) => ({ days: one, isHere: one === count })),
       count,

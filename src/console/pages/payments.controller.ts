@@ -18,7 +18,7 @@ import { ApiError, badRequest } from '../../http/edge/api-error.js';
 import {
   FilePageFor,
   FormFor,
-  pageSent,
+  sendPage,
   redirected,
   TenantCall,
   TenantPage,
@@ -126,7 +126,7 @@ export class ConsolePaymentsController {
     const file = fileOf(differences, pushes);
     if (file) return file;
     const action = call.form.text('action');
-    return pageSent(call, { of: 'payments', faults, ...refresh }, content, {
+    return sendPage(call, { of: 'payments', faults, ...refresh }, content, {
       isSupport: hasRole(call.operator, ['support']),
       isFinance: hasRole(call.operator, ['finance']),
       payments,

@@ -8,7 +8,7 @@ import {
   statementOfTenant,
 } from '../../operations/ledger/tenant-statement.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
-import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
+import { FormFor, PageFor, sendPage, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import { stateView } from '../view/states.js';
@@ -77,7 +77,7 @@ export class ConsolePeriodsController {
     });
     const later = await outcomeOf(() => entriesAfter(core, call.ledger, month));
     const isOver = month < new Date(now).toISOString().slice(0, 7);
-    return pageSent(
+    return sendPage(
       call,
       { of: 'periods', headNote: 'Months and times are in UTC.', faults },
       content,

@@ -19,7 +19,7 @@ import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
 import {
   FilePageFor,
   FormFor,
-  pageSent,
+  sendPage,
   redirected,
   TenantCall,
   TenantPage,
@@ -153,7 +153,7 @@ export class ConsoleProgramController {
     const file = fileOf(programs, rules, accounts);
     if (file) return file;
     const isJson = form.text('action') === 'json' || isJsonTyped(form);
-    return pageSent(call, { of: 'program', faults, ...refresh }, content, {
+    return sendPage(call, { of: 'program', faults, ...refresh }, content, {
       path,
       programs: programs.view,
       id,

@@ -37,7 +37,7 @@ import {
   FilePageFor,
   FormFor,
   PageFor,
-  pageSent,
+  sendPage,
   redirected,
   staffOf,
   TenantCall,
@@ -71,8 +71,8 @@ const PARKED_MAX = 100;
 const HISTORY_MAX = 50;
 
 /** The read model, and the part of a rebuild in place, as typed. */
-const ASKED = ['projection', 'confirmed', 'tenant', 'mode', 'account'] as const;
-type Asked = Readonly<Record<(typeof ASKED)[number], string>>;
+const QUERY_FIELDS = ['projection', 'confirmed', 'tenant', 'mode', 'account'] as const;
+type QueryFields = Readonly<Record<(typeof QUERY_FIELDS)[number], string>>;
 
 /** For support: from a tenant to the read models, with the form filled in. */
 @TenantPage('projections')
@@ -106,7 +106,7 @@ export class ConsoleProjectionsController {
   @FormFor('support')
   async act(@ConsoleCall() call: ConsoleCall): Promise<string | Readable> {
     const action = call.form.text('action');
-    const asked = given(call, ...ASKED);
+    const asked = given(call, ...QUERY_FIELDS);
     const pathWith = pathIn(call);
     const chosen = pathWith({ projection: asked.projection });
     if (action === 'choose') return redirected(call, chosen);
@@ -124,7 +124,7 @@ export class ConsoleProjectionsController {
     return redirected(call, pathWith({ run: run.id, projection }));
   }
 
-  private started(call: ConsoleCall, action: string, asked: Asked): Promise<Run | undefined> {
+  private started(call: ConsoleCall, action: string, asked: QueryFields): Promise<Run | undefined> {
     const { form } = call;
     const { projection: name } = asked;
     const start = (operation: Operation, request: object): Promise<Run | undefined> =>
@@ -159,7 +159,7 @@ export class ConsoleProjectionsController {
   /** A part that there is not; null: there is, or nothing is rebuilt in place. */
   private async faultsOfPart(
     action: string,
-    { tenant, mode, account }: Asked,
+    { tenant, mode, account }: QueryFields,
   ): Promise<Faults | null> {
     if (action !== 'rebuild' || tenant === '') return null;
     const { core } = this.pages;
@@ -183,7 +183,7 @@ export class ConsoleProjectionsController {
 
   private async shown(call: ConsoleCall, faults?: Faults): Promise<string | Readable> {
     const { run: id } = queried(call.query, 'run');
-    const { projection: chosen, ...part } = given(call, ...ASKED);
+    const { projection: chosen, ...part } = given(call, ...QUERY_FIELDS);
     // Before the state of the projections: what a run that is over has done is in it.
     const { values, operation, result, refresh, resultOf } = await this.pages.runOfPage(call, id);
     const never = new AbortController().signal;
@@ -205,7 +205,7 @@ export class ConsoleProjectionsController {
     if (file) return file;
     const openForm = faults === undefined ? '' : call.form.text('action');
     const one = projections.find(({ name }) => name === chosen);
-    return pageSent(
+    return sendPage(
       call,
       { title: 'Projections', section: PROJECTIONS_PATH, faults, ...refresh },
       content,
@@ -300,7 +300,7 @@ const modeOf = (typed: string): Mode => (typed === 'test' ? 'test' : 'live');
 /** What is wrong in the form; null: it can be begun. */
 function faultsOfForm(
   action: string,
-  { projection, confirmed, tenant, account }: Asked,
+  { projection, confirmed, tenant, account }: QueryFields,
 ): Faults | null {
   const isConfirmed = projection !== '' && confirmed === projection;
   if ((action === 'swap' || action === 'rollback') && !isConfirmed)
@@ -314,7 +314,7 @@ function faultsOfForm(
 }
 
 /** A part, in place, where a tenant is named; otherwise new generations. */
-function partOf({ tenant, mode, account }: Asked) {
+function partOf({ tenant, mode, account }: QueryFields) {
   return tenant === '' ? {} : { tenant, mode: modeOf(mode), account: account || undefined };
 }
 

@@ -7,7 +7,7 @@ import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import {
   FilePageFor,
   FormFor,
-  pageSent,
+  sendPage,
   redirected,
   TenantCall,
   TenantPage,
@@ -79,7 +79,7 @@ export class ConsoleReconcileController {
     });
     if (table.file) return table.file;
     const frame = { of: 'reconcile', headNote: 'Months are in UTC.', faults, ...refresh };
-    return pageSent(call, frame, content, {
+    return sendPage(call, frame, content, {
       month: monthField(month),
       ...values,
       here: table.here,

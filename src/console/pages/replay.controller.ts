@@ -6,10 +6,10 @@ import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import type { Money } from '../../operations/registry/operation.js';
 import { csvLines, oneLine } from '../../exports/files/csv-lines.js';
 import {
-  fileSent,
+  sendFile,
   FormFor,
   PageFor,
-  pageSent,
+  sendPage,
   redirected,
   TenantCall,
   TenantPage,
@@ -23,7 +23,7 @@ import { utcField } from '../view/utc-fields.js';
 import { accountPath } from './customer-columns.js';
 import { filledIn, given, queried, queryOf, TenantPages } from './tenant-pages.js';
 
-const ASKED = ['account', 'asOf', 'position'] as const;
+const QUERY_FIELDS = ['account', 'asOf', 'position'] as const;
 const TABLE = ['sort', 'dir', 'page', 'size'] as const;
 
 const content = template('replay');
@@ -104,12 +104,12 @@ export class ConsoleReplayController {
     const { tenant, mode } = call.scope;
     const file = { name: `replay-${tenant}-${mode}.csv`, type: 'text/csv; charset=utf-8' };
     const head = ['account', 'readModel', 'field', 'ledger', 'live', 'events'];
-    return fileSent(call, file, csvLines([head, ...rows], '\r\n'));
+    return sendFile(call, file, csvLines([head, ...rows], '\r\n'));
   }
 
   @FormFor('finance')
   async start(@TenantCall() call: TenantCall): Promise<string> {
-    const asked = given(call, ...ASKED);
+    const asked = given(call, ...QUERY_FIELDS);
     const replayed = await outcomeOf(() =>
       selectReplayed(this.pages.core, call.ledger, filledIn(asked)),
     );
@@ -119,7 +119,7 @@ export class ConsoleReplayController {
   }
 
   private async shown(call: TenantCall, faults?: Faults): Promise<string> {
-    const asked = given(call, ...ASKED);
+    const asked = given(call, ...QUERY_FIELDS);
     const { run: id, ...state } = queried(call.query, 'run', ...TABLE);
     const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
     const result = resultOf<KeptReplay>('ledger replay');
@@ -130,7 +130,7 @@ export class ConsoleReplayController {
     const columns = columnsOf(call.tenantPath, money);
     const order = tableState(state, columns, { sort: '', descending: false });
     const frame = { of: 'replay', headNote: 'Times are in UTC.', faults, ...refresh };
-    return pageSent(call, frame, content, {
+    return sendPage(call, frame, content, {
       asked,
       asOf: utcField(asked.asOf),
       isOpen: asked.asOf !== '' || asked.position !== '',

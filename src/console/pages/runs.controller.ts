@@ -6,7 +6,7 @@ import { ApiError } from '../../http/edge/api-error.js';
 import { hasDifferences, type ShownRun } from '../../http/operations/operation-runs.js';
 import { operationNamed } from '../../operations/registry/registry.js';
 import { ownPage } from '../sessions/wanted-page.js';
-import { ConsoleCall, ForRoles, PageFor, pageSent, redirected } from '../console-call.js';
+import { ConsoleCall, ForRoles, PageFor, sendPage, redirected } from '../console-call.js';
 import { stateCell, textCell, timeCell } from '../view/cells.js';
 import { tenantPath } from '../view/navigation.js';
 import {
@@ -67,7 +67,7 @@ export class ConsoleRunsController {
       },
       file: null,
     });
-    return pageSent(call, { title: 'Runs', section: PATH }, listed, { table });
+    return sendPage(call, { title: 'Runs', section: PATH }, listed, { table });
   }
 
   @Get(':run')
@@ -77,7 +77,7 @@ export class ConsoleRunsController {
     const pagePath = pageOf(run);
     const isDone = run.state === 'done';
     const frame = { title: runTitle(run.operation), section: PATH, ...refreshOf(run) };
-    return pageSent(call, frame, content, {
+    return sendPage(call, frame, content, {
       about: aboutOf(run),
       state: stateView(stateOf({ ...run, hasDifferences: hasDifferences(run.result) })),
       startedAt: run.startedAt,

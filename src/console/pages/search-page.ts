@@ -4,7 +4,7 @@ import type { CustomerSearchQueries } from '../../../projections/users/search-qu
 import type { Scope } from '../../domain/scope.js';
 import { NotDone } from '../../operations/outcome.js';
 import type { OwnWrites } from '../../http/writing/own-writes.js';
-import { pageSent, redirected, type ConsoleCall, type TenantCall } from '../console-call.js';
+import { sendPage, redirected, type ConsoleCall, type TenantCall } from '../console-call.js';
 import { textCell } from '../view/cells.js';
 import { hasRole, tenantPath } from '../view/navigation.js';
 import { column, tableState, tableView, type TableColumn } from '../view/table.js';
@@ -60,7 +60,7 @@ interface SearchParts {
  * @param scopes the ledgers to search in. @param call of a tenant's page, or of all tenants.
  * @returns its body.
  */
-export async function searchSent(
+export async function sendSearch(
   { pages, queries, ownWrites }: SearchParts,
   call: ConsoleCall | TenantCall,
   scopes: readonly Scope[],
@@ -100,5 +100,5 @@ export async function searchSent(
     pathWith: (members) => here + queryOf({ search, ...asked, ...members }),
     filePath: null,
   });
-  return pageSent(call, { title: `Results for "${search}"`, searched: search }, content, { table });
+  return sendPage(call, { title: `Results for "${search}"`, searched: search }, content, { table });
 }

@@ -8,15 +8,15 @@ import {
   changeSettings,
   digestOfSettings,
   limitsOf,
-  rotateOnRecord,
+  rotateWithAudit,
   settingsOf,
-  suspendOnRecord,
+  suspendWithAudit,
   type TenantSettings,
 } from '../../operations/tenants/tenant-settings.js';
 import { changeClock, testClockOf, type ClockChange } from '../../operations/tenants/test-clock.js';
 import { changedUnits, changeFormats } from '../../operations/tenants/unit-settings.js';
 import { badRequest } from '../../http/edge/api-error.js';
-import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
+import { FormFor, PageFor, sendPage, redirected, TenantCall, TenantPage } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
 import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import type { DoneKey } from '../view/layout.js';
@@ -106,7 +106,7 @@ export class ConsoleSettingsController {
       const outcome = await this.pages.recorded(
         { ...call, ledger },
         `tenant rotate-${what}`,
-        (core, meta) => rotateOnRecord(core, meta, asked),
+        (core, meta) => rotateWithAudit(core, meta, asked),
       );
       if (outcome instanceof NotDone) return this.shown(call, { faults: faultsOf(outcome) });
       const noun = what === 'key' ? 'API key' : 'signing secret';
@@ -118,7 +118,7 @@ export class ConsoleSettingsController {
     const outcome = await this.pages.recorded(
       call,
       reason === null ? 'tenant resume' : 'tenant suspend',
-      (core, meta) => suspendOnRecord(core, meta, reason),
+      (core, meta) => suspendWithAudit(core, meta, reason),
     );
     if (outcome instanceof NotDone)
       return this.shown(call, {
@@ -191,7 +191,7 @@ export class ConsoleSettingsController {
     const settings = { ...current, ...of.settings };
     const { faults = NO_FAULTS, openForm = '', issued = null } = of;
     const { suspended } = tenant;
-    return pageSent(call, { of: 'settings', faults }, content, {
+    return sendPage(call, { of: 'settings', faults }, content, {
       alias: scope.tenant,
       issued,
       openForm,

@@ -10,7 +10,7 @@ import { entriesAfter, laterText } from '../../operations/ledger/later-entries.j
 import { statementOfAccount } from '../../operations/ledger/ledger-statement.js';
 import { daysOfMonth } from '../../operations/ledger/statement.operations.js';
 import { NotDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
-import { fileSent, PageFor, pageSent, TenantCall, TenantPage } from '../console-call.js';
+import { sendFile, PageFor, sendPage, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
 import { canOpen } from '../view/navigation.js';
 import { tablesOf } from '../view/page-tables.js';
@@ -20,8 +20,8 @@ import { monthField, utcField } from '../view/utc-fields.js';
 import { accountPath } from './customer-columns.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 
-const ASKED = ['account', 'month', 'from', 'to', 'asOf', 'position', 'unit'] as const;
-type Asked = Readonly<Record<(typeof ASKED)[number], string>>;
+const QUERY_FIELDS = ['account', 'month', 'from', 'to', 'asOf', 'position', 'unit'] as const;
+type QueryFields = Readonly<Record<(typeof QUERY_FIELDS)[number], string>>;
 type Found = Outcome<Statement | TenantStatement>;
 
 const content = template('statement');
@@ -33,10 +33,10 @@ export class ConsoleStatementController {
 
   @PageFor('finance', 'viewer')
   async statement(@TenantCall() call: TenantCall): Promise<string> {
-    const { format, ...asked } = queried(call.query, 'format', ...ASKED);
+    const { format, ...asked } = queried(call.query, 'format', ...QUERY_FIELDS);
     const { found, later } = await this.found(call, asked);
     if (format !== 'csv' || found instanceof NotDone) return this.shown(call, found, later);
-    return fileSent(
+    return sendFile(
       call,
       { name: fileNameOf(call.scope, asked), type: 'text/csv; charset=utf-8; header=present' },
       'account' in found ? statementCsv(found) : tenantStatementCsv(found),
@@ -45,7 +45,7 @@ export class ConsoleStatementController {
 
   /** @param later number of entries that count after the end. */
   private async shown(call: TenantCall, found: Found, later: number): Promise<string> {
-    const asked = queried(call.query, ...ASKED);
+    const asked = queried(call.query, ...QUERY_FIELDS);
     const path = `${call.tenantPath}/statement`;
     const filePath = path + queryOf({ ...asked, format: 'csv' });
     const money = asked.account === '' ? await this.pages.moneyOfAll(call.ledger) : call.money;
@@ -59,7 +59,7 @@ export class ConsoleStatementController {
       headNote: 'Months, days and times are in UTC.',
       faults: faultsOf(found, asked.month === '' ? {} : { period: 'month', from: 'month' }),
     };
-    return pageSent(call, frame, content, {
+    return sendPage(call, frame, content, {
       asked,
       scope: call.scope,
       days: daysText(asked, ofTenant),
@@ -92,7 +92,10 @@ export class ConsoleStatementController {
   }
 
   /** With the number of entries that count after the end. */
-  private async found(call: TenantCall, asked: Asked): Promise<{ found: Found; later: number }> {
+  private async found(
+    call: TenantCall,
+    asked: QueryFields,
+  ): Promise<{ found: Found; later: number }> {
     const { account, month, ...typed } = asked;
     const now = await this.pages.core.tenants.now(call.ledger);
     const days = await outcomeOf(() => (month === '' ? {} : daysOfMonth(month, now)));
@@ -119,14 +122,17 @@ export class ConsoleStatementController {
 }
 
 /** The days of a statement, as its print has them. */
-function daysText({ month, from, to, asOf, position }: Asked, of: TenantStatement | null): string {
+function daysText(
+  { month, from, to, asOf, position }: QueryFields,
+  of: TenantStatement | null,
+): string {
   if (month !== '') return month;
   const last = of?.to ?? (to || asOf || (position && `position ${position}`) || 'now');
   return `${(of?.from ?? from) || 'the first event'} to ${last}`;
 }
 
 /** `statement-demo-live-account-1-2026-10.csv` */
-function fileNameOf({ tenant, mode }: Scope, { account, month, from, to }: Asked): string {
+function fileNameOf({ tenant, mode }: Scope, { account, month, from, to }: QueryFields): string {
   const parts = ['statement', tenant, mode, account, month, from, to].filter((part) => part !== '');
   return `${parts
     .join('-')

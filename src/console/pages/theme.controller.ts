@@ -15,7 +15,7 @@ import {
   FilePageFor,
   FormFor,
   ForRoles,
-  pageSent,
+  sendPage,
   redirected,
   TenantCall,
   TenantPage,
@@ -35,7 +35,7 @@ import {
   unknownAtFields,
   valuesWith,
 } from '../view/theme-form.js';
-import { faultsPage, previewSent, samplePart } from '../view/theme-preview.js';
+import { faultsPage, sendPreview, samplePart } from '../view/theme-preview.js';
 import { jsonOf, jsonText } from '../view/typed-document.js';
 import { given, queryOf, TenantPages } from './tenant-pages.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
@@ -75,10 +75,10 @@ export class ConsoleThemeController {
   async preview(@TenantCall() call: TenantCall): Promise<string> {
     const { form, scope } = call;
     const asked = { locale: form.text('locale') || null, values: valuesIn(form) };
-    if (asked.values === undefined) return previewSent(call, faultsPage([NO_JSON]));
+    if (asked.values === undefined) return sendPreview(call, faultsPage([NO_JSON]));
     const made = await outcomeOf(() => themeWith(this.pages.core, scope, asked));
-    if (made instanceof NotDone) return previewSent(call, faultsPage(faultsOf(made).problems));
-    return previewSent(call, samplePart(themePart(form.text('part')), made, scope));
+    if (made instanceof NotDone) return sendPreview(call, faultsPage(faultsOf(made).problems));
+    return sendPreview(call, samplePart(themePart(form.text('part')), made, scope));
   }
 
   /** What is wrong with what was typed. */
@@ -141,7 +141,7 @@ export class ConsoleThemeController {
       (form.text('view') === 'json' && form.text('action') !== 'form');
     const faults = withFaults(refused, faultsOf(unread, { values: 'locale' }));
     const unknown = unknownAtFields(values);
-    return pageSent(
+    return sendPage(
       call,
       { of: 'theme', faults: { ...faults, wrong: { ...unknown, ...faults.wrong } } },
       content,

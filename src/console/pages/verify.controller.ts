@@ -7,9 +7,9 @@ import type { Verification } from '../../operations/ledger/ledger-verification.j
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import {
   FilePageFor,
-  fileSent,
+  sendFile,
   FormFor,
-  pageSent,
+  sendPage,
   redirected,
   TenantCall,
   TenantPage,
@@ -36,7 +36,7 @@ export class ConsoleVerifyController {
   @FilePageFor('finance')
   async page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const { format, ...asked } = queried(call.query, 'format', 'from', 'to', 'chain');
-    if (format === 'digest') return this.digestSent(call);
+    if (format === 'digest') return this.sendDigest(call);
     if (format !== 'jsonl') return this.shown(call);
     const { log, tenants } = this.pages.core;
     const span = filledIn({ from: asked.from, to: asked.to });
@@ -47,7 +47,7 @@ export class ConsoleVerifyController {
       name: fileName(call, 'events', 'jsonl'),
       type: 'application/jsonl; charset=utf-8',
     };
-    return fileSent(call, file, this.downloads.begin(call, { ...span, chain: asked.chain !== '' }));
+    return sendFile(call, file, this.downloads.begin(call, { ...span, chain: asked.chain !== '' }));
   }
 
   @FormFor('finance')
@@ -77,7 +77,7 @@ export class ConsoleVerifyController {
     return undefined;
   }
 
-  private async digestSent(call: TenantCall): Promise<string> {
+  private async sendDigest(call: TenantCall): Promise<string> {
     const request = { ...call.scope, sign: true };
     const made = await this.pages.called<DigestDocument>(call, digest, request);
     if (made instanceof NotDone) return this.shown(call, faultsOf(made));
@@ -85,7 +85,7 @@ export class ConsoleVerifyController {
       name: fileName(call, 'digest', 'json'),
       type: 'application/json; charset=utf-8',
     };
-    return fileSent(call, file, `${JSON.stringify(made)}\n`);
+    return sendFile(call, file, `${JSON.stringify(made)}\n`);
   }
 
   private async shown(call: TenantCall, faults?: Faults): Promise<string> {
@@ -97,7 +97,7 @@ export class ConsoleVerifyController {
     const path = `${call.tenantPath}${PATH}`;
     const isForged = broken?.reason === 'digest-signature';
     const found = isForged ? { problems: [], wrong: { digest: FORGED } } : undefined;
-    return pageSent(
+    return sendPage(
       call,
       { of: 'verify', headNote: 'Days are in UTC.', faults: faults ?? found, ...refresh },
       content,

@@ -23,11 +23,11 @@ import { NotDone, notDoneAbout, type Outcome, outcomeOf } from '../../operations
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import {
-  csvSent,
+  sendCsv,
   FilePageFor,
   FormFor,
   ForRoles,
-  pageSent,
+  sendPage,
   redirected,
   TenantCall,
   TenantPage,
@@ -89,7 +89,7 @@ export class ConsoleWebhooksController {
     if (delivery instanceof NotDone) throw notOfThisTenant();
     const { request, attempts } = delivery;
     const frame = { title: `Delivery of ${delivery.type}`, section: '/webhooks' };
-    return pageSent(call, frame, deliveryContent, {
+    return sendPage(call, frame, deliveryContent, {
       delivery,
       attempts: attempts.map((one) => ({ ...one, reason: failureWords(one.reason) })),
       state: stateView(deliveryWords(delivery.state)),
@@ -177,7 +177,7 @@ export class ConsoleWebhooksController {
     const keyOf = (url: string): string => core.webhooks.idOf(scope, url);
     const asked = queried(call.query, 'endpoints', 'by', 'dir', 'tested');
     if (asked.endpoints === 'csv') {
-      return csvSent(call, 'endpoints', sheetOf(endpoints, endpointColumns));
+      return sendCsv(call, 'endpoints', sheetOf(endpoints, endpointColumns));
     }
     const formKey = randomUUID();
     const deliveries = await this.deliveries(call, { path, key: formKey }, endpoints);
@@ -187,7 +187,7 @@ export class ConsoleWebhooksController {
       id === '' ? null : ofThisTenant(await outcomeOf(() => showDelivery(core, scope, id)));
     const key = typed && typed.action !== 'add' ? keyOf(typed.endpoint) : '';
     const faults = refused === undefined ? NO_FAULTS : faultsOf(refused, fieldsOf(typed, key));
-    return pageSent(call, { of: 'webhooks', faults }, content, {
+    return sendPage(call, { of: 'webhooks', faults }, content, {
       ...endpointsView(endpoints, { path, by: asked.by, dir: asked.dir, keyOf, typed }),
       deliveries,
       formKey,

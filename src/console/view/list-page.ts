@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Scope } from '../../domain/scope.js';
 import { DownloadPlaces } from '../../http/exports/download-places.js';
 import type { RowQueries } from '../../projecting/following/row-lists.js';
-import { csvSent, pageSent, type TenantCall } from '../console-call.js';
+import { sendCsv, sendPage, type TenantCall } from '../console-call.js';
 import { queried, queryOf, type TenantPages } from '../pages/tenant-pages.js';
 import { valueIn, type FieldOption } from './field.js';
 import { pageName } from './navigation.js';
@@ -72,7 +72,7 @@ export const LIST_FILES = new DownloadPlaces(
 );
 
 /** Prepares the answer with a list, or with its file. @returns its body. */
-export async function listSent<R, F, S extends string>(
+export async function sendList<R, F, S extends string>(
   pages: TenantPages,
   call: TenantCall,
   list: ListDefinition<R, F, S>,
@@ -80,7 +80,7 @@ export async function listSent<R, F, S extends string>(
   const shown = await listShown(pages, call, list);
   if (shown instanceof Readable) return shown;
   const frame = { title: pageName(list.section), section: list.section };
-  return pageSent(call, frame, content, shown);
+  return sendPage(call, frame, content, shown);
 }
 
 /** What `list.hbs` shows of a list, or its file. */
@@ -102,7 +102,7 @@ export async function listShown<R, F, S extends string>(
   if (isFile)
     return LIST_FILES.enter('', () => {
       const rows = list.queries.rows(scope, { filters, sort, descending });
-      return csvSent(call, list.fileName ?? list.name, sheetOf(rows, list.columns));
+      return sendCsv(call, list.fileName ?? list.name, sheetOf(rows, list.columns));
     });
   const request = { filters, sort, descending, limit, offset: (page - 1) * limit };
   const path = call.tenantPath + list.section;

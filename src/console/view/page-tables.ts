@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { csvSent, type ConsoleCall } from '../console-call.js';
+import { sendCsv, type ConsoleCall } from '../console-call.js';
 import { queried, queryOf } from '../pages/tenant-pages.js';
 import {
   partOf,
@@ -66,7 +66,7 @@ export const tablesOf =
     });
     const inOrder = () => partOf(rows, columns, { ...state, page: 1, size: rows.length }).rows;
     const isAsked = fileName !== null && own[fileKey] === fileValue;
-    const file = isAsked ? csvSent(call, fileName, sheetOf(inOrder(), columns)) : undefined;
+    const file = isAsked ? sendCsv(call, fileName, sheetOf(inOrder(), columns)) : undefined;
     return { view, rows: part.rows, file, here: pathWith({}) };
   };
 

@@ -68,7 +68,7 @@ export function faultsPage(problems: readonly string[]): HtmlPage {
 }
 
 /** Prepares the answer with a page for a frame of the console. @returns its body. */
-export function previewSent(
+export function sendPreview(
   { reply }: Pick<ConsoleCall, 'reply'>,
   { html, contentSecurityPolicy }: HtmlPage,
 ): string {

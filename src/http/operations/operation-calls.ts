@@ -87,5 +87,5 @@ export class OperationCalls {
 const WAITED_FOR: RunContext = {
   signal: new AbortController().signal,
   onProgress: () => undefined,
-  giveWay: () => Promise.resolve(),
+  pauseForRequests: () => Promise.resolve(),
 };

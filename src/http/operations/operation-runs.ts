@@ -43,7 +43,7 @@ export interface RunContext {
   readonly signal: AbortSignal;
   readonly onProgress: (phase: string, done: number, total?: number) => void;
   /** Called between pieces of long work, so that requests come first. */
-  readonly giveWay: () => Promise<void>;
+  readonly pauseForRequests: () => Promise<void>;
 }
 
 export interface RunRequest {
@@ -235,7 +235,7 @@ export class OperationRuns {
     const context: RunContext = {
       signal: run.signal,
       onProgress: (phase, done, total) => (run.progress = { phase, done, total: total ?? null }),
-      giveWay: () => way.pause(),
+      pauseForRequests: () => way.pause(),
     };
     const kind = KINDS.get(operation);
     if (kind === undefined || 'account' in parameters) return work(context);

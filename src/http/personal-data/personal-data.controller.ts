@@ -59,7 +59,7 @@ export class PersonalDataController {
       referredByReferral: referredBy ?? null,
       rewardBalances: balances.map(balanceJson),
     });
-    await this.gateway.recordLook(call, accountRef, facts.person);
+    await this.gateway.recordAccess(call, accountRef, facts.person);
     const whose = { accountRef, person: facts.person };
     const lists = {
       rewards: pages<RewardResponse, RewardPlace>(async (after) => {

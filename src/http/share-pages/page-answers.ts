@@ -4,7 +4,7 @@ import { notFoundPage } from './not-found-page.js';
 import { pageHeaders, type HtmlPage } from './page-document.js';
 
 /** Prepares a cacheable page, which contains nothing about its visitor. @returns its body. */
-export function pageSent(reply: FastifyReply, page: HtmlPage): string {
+export function sendPage(reply: FastifyReply, page: HtmlPage): string {
   void reply.removeHeader('RateLimit').removeHeader('RateLimit-Policy').headers(pageHeaders(page));
   return page.html;
 }
@@ -20,7 +20,7 @@ export function errorPageOfVisitors(
 ): string | undefined {
   if (statusCode !== 404 && !(headers.accept ?? '').includes('text/html')) return undefined;
   const page = notFoundPage(headers['accept-language']);
-  if (statusCode === 404) return pageSent(reply, page);
+  if (statusCode === 404) return sendPage(reply, page);
   void reply.headers({ ...pageHeaders(page), 'Cache-Control': 'no-store' });
   return page.html;
 }

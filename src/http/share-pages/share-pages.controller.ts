@@ -8,7 +8,7 @@ import { Call } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { referralCode } from '../shapes/parameters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
-import { errorPageOfVisitors, pageSent } from './page-answers.js';
+import { errorPageOfVisitors, sendPage } from './page-answers.js';
 import { SharePages } from './share-pages.js';
 
 /** A route that answers with a page. */
@@ -47,6 +47,6 @@ export class SharePagesController {
     const acceptLanguage = call.headers['accept-language'];
     const page = await this.pages.find({ scope, code: wanted, acceptLanguage });
     if (page === undefined) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
-    return pageSent(call.reply, page);
+    return sendPage(call.reply, page);
   }
 }

@@ -121,7 +121,7 @@ export class CommandGateway {
   }
 
   /** Records the access to a person's data before they are shown. */
-  async recordLook(call: Call, account: AccountRef, person: PersonId): Promise<void> {
+  async recordAccess(call: Call, account: AccountRef, person: PersonId): Promise<void> {
     const { id, scope, actor } = call;
     const cause = {
       correlationId: id,

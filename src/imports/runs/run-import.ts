@@ -40,7 +40,7 @@ export interface ImportWork {
   readonly checked: () => void;
   readonly onProgress: (phase: string, done: number, total?: number) => void;
   /** Called between rows, so that requests come first. */
-  readonly giveWay: () => Promise<void>;
+  readonly pauseForRequests: () => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -75,7 +75,7 @@ export async function runImport(work: ImportWork): Promise<EndedImport> {
 
 /** Finds faults before anything is written. @returns the number of rows. */
 async function checkWhole(
-  { file, onProgress, giveWay, signal }: ImportWork,
+  { file, onProgress, pauseForRequests, signal }: ImportWork,
   codes: GivenCodes,
 ): Promise<number> {
   let rows = 0;
@@ -86,7 +86,7 @@ async function checkWhole(
     if (typeof code === 'string') codes.add(code);
     if (rows % REPORT_ROWS !== 0) continue;
     onProgress('checking', rows);
-    await giveWay();
+    await pauseForRequests();
   }
   return rows;
 }
@@ -100,7 +100,7 @@ interface OpenRow {
 
 /** Imports rows concurrently until the signal. @param settle takes outcomes in order. */
 async function eachRow(
-  { file, giveWay, signal, numberOf }: ImportWork,
+  { file, pauseForRequests, signal, numberOf }: ImportWork,
   work: ImportsRow,
   settle: (
     read: ReadRow,
@@ -131,7 +131,7 @@ async function eachRow(
       open.push({ read, row: whole, outcome });
       if (open.length < ROWS_AT_ONCE) continue;
       await settleFirst();
-      await giveWay();
+      await pauseForRequests();
     }
     while (open.length > 0) await settleFirst();
   } finally {

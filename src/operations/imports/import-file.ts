@@ -35,7 +35,7 @@ export async function importFile(
   kind: ImportKind,
   request: ImportRequest,
 ): Promise<ImportAnswer> {
-  const { core, operationsPool, scope, signal, onProgress, giveWay, note, by } = context;
+  const { core, operationsPool, scope, signal, onProgress, pauseForRequests, note, by } = context;
   const { dryRun, map, upload } = request;
   const files = new RunFiles(core.pool, core.answerSealer);
   const bytes =
@@ -60,7 +60,7 @@ export async function importFile(
         dryRun,
         signal,
         onProgress,
-        giveWay,
+        pauseForRequests,
         rejected: (line) => rejected.write(line),
         ids: (line) => ids.write(line),
         numberOf: (values) => equalRows.numberOf(values),

@@ -19,7 +19,7 @@ import {
   post,
 } from '../registry/operation.js';
 import { checkUnit } from './known-unit.js';
-import { adjustOnRecord } from './ledger-adjustment.js';
+import { adjustWithAudit } from './ledger-adjustment.js';
 import {
   listProposals,
   PROPOSAL_STATES,
@@ -28,9 +28,9 @@ import {
 } from './ledger-proposals.js';
 import {
   PROPOSAL_NOT_FOUND,
-  approveOnRecord,
-  endOnRecord,
-  proposeOnRecord,
+  approveWithAudit,
+  endWithAudit,
+  proposeWithAudit,
   type ApprovalRequest,
 } from './proposal-steps.js';
 
@@ -88,7 +88,7 @@ const adjust = recordedOperation({
     const { core, meta, keyed } = context;
     if (!(await mayApprove(context, asked.approvedBy))) throw APPROVER_REFUSED;
     const request = await correctionIn(context, asked);
-    return adjustOnRecord(core, meta, request, keyed);
+    return adjustWithAudit(core, meta, request, keyed);
   },
   said: ({ eventId, position }, { amount, unit }) =>
     `adjusted by ${amount} ${unit}: event ${eventId} at ${position ?? ''}`,
@@ -126,7 +126,7 @@ export const propose = recordedOperation({
   record: async (context, asked) => {
     const { core, meta, keyed } = context;
     const request = await correctionIn(context, asked);
-    return proposeOnRecord(core, meta, request, keyed);
+    return proposeWithAudit(core, meta, request, keyed);
   },
   said: ({ id, expiresAt }) => `proposed ${id}; to be approved by ${expiresAt}`,
 });
@@ -176,7 +176,7 @@ export const approve = serviceOperation({
   examples: ['ledger approve acme.live.20260131.9f2c4b7e1d0a4c558e6f3b2a1c0d9e8f --by sam'],
   run: (context, request) =>
     onProposal(context, 'ledger approve', request, (asked) =>
-      approveOnRecord(context.core, { ...asked, balance: request.balance }),
+      approveWithAudit(context.core, { ...asked, balance: request.balance }),
     ),
   said: ({ eventId, position }) => `approved: event ${eventId} at ${position ?? ''}`,
 });
@@ -190,7 +190,7 @@ export const reject = serviceOperation({
   examples: ['ledger reject acme.live.20260131.9f2c4b7e --reason "charged once" --by sam'],
   run: (context, request) =>
     onProposal(context, 'ledger reject', request, (asked) =>
-      endOnRecord(context.core, { ...asked, reason: request.reason }),
+      endWithAudit(context.core, { ...asked, reason: request.reason }),
     ),
   said: ({ id }) => `rejected ${id}`,
 });
@@ -203,7 +203,7 @@ export const withdraw = serviceOperation({
   route: post('ledger/{tenant}/proposals/{proposal}/withdrawal', ...REFUSALS_OF_PROPOSALS),
   examples: ['ledger withdraw acme.live.20260131.9f2c4b7e1d0a4c558e6f3b2a1c0d9e8f'],
   run: (context, request) =>
-    onProposal(context, 'ledger withdraw', request, (asked) => endOnRecord(context.core, asked)),
+    onProposal(context, 'ledger withdraw', request, (asked) => endWithAudit(context.core, asked)),
   said: ({ id }) => `withdrawn ${id}`,
 });
 

@@ -20,7 +20,7 @@ export interface AdjustmentRequest {
  * decision: a read after the append could fail, and the correction would be repeated. With the same
  * key of an operator it is the same correction, and recorded as a repetition.
  */
-export async function adjustOnRecord(
+export async function adjustWithAudit(
   core: Pick<Core, 'commands' | 'names'>,
   meta: StaffMeta,
   request: AdjustmentRequest,

@@ -204,7 +204,7 @@ export const verify = serviceOperation({
     const key = publicKeyIn(request.publicKey ?? '');
     if (request.exported !== undefined && key !== undefined)
       return verifyExport(request.exported.split('\n'), key);
-    const { core, by, warn, signal, giveWay, onProgress } = context;
+    const { core, by, warn, signal, pauseForRequests, onProgress } = context;
     const scope = await scopeOf(core, request);
     const outside = asDigestDocument(request.digest);
     if (
@@ -213,7 +213,13 @@ export const verify = serviceOperation({
     )
       throw notDone((word) => `${word('digest')} is of ${outside.tenant} in ${outside.mode} mode`);
     return auditedOn(core, { scope, by, operation: 'ledger verify', warn }, async () => {
-      const result = await verifyLedger(core, { scope, outside, signal, giveWay, onProgress });
+      const result = await verifyLedger(core, {
+        scope,
+        outside,
+        signal,
+        pauseForRequests,
+        onProgress,
+      });
       const parameters = { digest: outside?.digest };
       return { result, parameters, completed: 'the chain was verified' };
     });

@@ -13,7 +13,7 @@ import type { Selection } from './ledger-selection.js';
 export type LogReads = Pick<Core, 'log' | 'codec'>;
 
 /** Long work: it reports its progress, lets requests come first and can be stopped. */
-export type Work = Partial<Pick<OperationContext, 'signal' | 'giveWay' | 'onProgress'>>;
+export type Work = Partial<Pick<OperationContext, 'signal' | 'pauseForRequests' | 'onProgress'>>;
 
 /** The types of the events that postings are made of. */
 export const POSTED: ReadonlySet<string> = new Set(POSTED_TYPES);

@@ -8,7 +8,7 @@ import { parsePeriod } from './ledger-selection.js';
 import type { Refusal } from '../../domain/refusal.js';
 
 /** `ledger close` and `ledger reopen`, with what the audit event contains. */
-export async function changePeriodOnRecord(
+export async function changePeriodWithAudit(
   { commands, tenants }: Pick<Core, 'commands' | 'tenants'>,
   meta: StaffMeta,
   type: ChangePeriod['type'],

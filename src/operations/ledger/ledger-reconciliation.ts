@@ -124,7 +124,7 @@ export async function* everyAccount(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
   phase: string,
-  { onProgress, giveWay, signal }: Work,
+  { onProgress, pauseForRequests, signal }: Work,
 ) {
   const { log, names } = core;
   const upTo = await log.head();
@@ -133,7 +133,7 @@ export async function* everyAccount(
   for await (const some of pagesOf(firstEvents, ACCOUNTS_AT_ONCE)) {
     yield* await Promise.all(some.map(({ stream }) => readAccount(core, stream)));
     onProgress?.(phase, (accounts += some.length));
-    await giveWay?.();
+    await pauseForRequests?.();
     if (signal?.aborted) return;
   }
 }

@@ -26,7 +26,7 @@ export interface VerificationOptions extends Patience {
   /** `events` of the whole log; `total` is unknown while sealing. */
   readonly onProgress?: (phase: string, events: number, total?: number) => void;
   /** Waits between pages of the log as long as others come first. */
-  readonly giveWay?: () => Promise<void>;
+  readonly pauseForRequests?: () => Promise<void>;
 }
 
 /** The result of a verification; the JSON of `ledger verify`. */
@@ -64,7 +64,7 @@ export async function verifyLedger(core: SealedLog, options: VerificationOptions
     }
     if (signal.aborted) throw new Stopped();
     onProgress?.('verifying', reader.count + page.length, checkpoint.events);
-    await options.giveWay?.();
+    await options.pauseForRequests?.();
     if (check.firstBroken) break;
   }
   if (!check.firstBroken) await check.end();

@@ -37,7 +37,7 @@ import {
 type ProposalRequest = Omit<AdjustmentRequest, 'approvedBy'> & Pick<ApprovalRequest, 'balance'>;
 
 /** Records a proposal with its audit event; the same key again is the same proposal. */
-export async function proposeOnRecord(
+export async function proposeWithAudit(
   core: ProposalCore,
   meta: StaffMeta,
   { balance, ...request }: ProposalRequest,
@@ -97,7 +97,7 @@ type ProposalCore = Pick<
  * Appends the proposed correction, decided on the account as it is now, with its audit event. A
  * refused one leaves the proposal as it was.
  */
-export const approveOnRecord = (
+export const approveWithAudit = (
   core: ProposalCore,
   { name, meta, now, onReplayed, balance }: ApprovalRequest,
 ) =>
@@ -147,7 +147,7 @@ export const approveOnRecord = (
 /**
  * Rejects a proposal that waits, for a reason, or withdraws it without one, with its audit event.
  */
-export const endOnRecord = (
+export const endWithAudit = (
   core: ProposalCore & ListCore,
   { name, meta, now, reason }: ApprovalRequest & { readonly reason?: string },
 ) =>

@@ -13,7 +13,7 @@ import { spanOf } from './ledger-reconciliation.js';
 import type { SelectionOptions } from './ledger-selection.js';
 import { balancesCsv, ledgerBalances } from './ledger-balances.js';
 import { chainToExport, exportLedger } from './ledger-export.js';
-import { changePeriodOnRecord } from './ledger-periods.js';
+import { changePeriodWithAudit } from './ledger-periods.js';
 import { statementOfAccount } from './ledger-statement.js';
 import {
   printStatement,
@@ -161,7 +161,7 @@ const changePeriod = (name: 'close' | 'reopen', summary: string, example: string
     record: async (context, request) => {
       const { core, meta } = context;
       const type = name === 'close' ? 'ClosePeriod' : 'ReopenPeriod';
-      const done = await changePeriodOnRecord(core, meta, type, request);
+      const done = await changePeriodWithAudit(core, meta, type, request);
       if (name === 'close') await noteLater(context, 'month', request.period);
       return done;
     },

@@ -28,7 +28,7 @@ export async function copyLog(source: EventLog, target: EventLog, options: CopyO
   const { upTo, onProgress } = options;
   const from = new LogReader(source, options, upTo);
   const copied = new LogReader(target, options, await headOf(target, options));
-  const found = await passOverCopied(from, copied, options);
+  const found = await skipCopied(from, copied, options);
   // Strictly one after the other: two appends in flight could change the order of the log.
   for (let rest = await from.ahead(); rest.length > 0; rest = await from.ahead()) {
     if (options.signal.aborted) throw new Stopped();
@@ -45,7 +45,7 @@ export async function copyLog(source: EventLog, target: EventLog, options: CopyO
 }
 
 /** Reads both logs in parallel until the target ends. */
-async function passOverCopied(
+async function skipCopied(
   source: LogReader,
   target: LogReader,
   { onProgress }: CopyOptions,

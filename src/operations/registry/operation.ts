@@ -41,7 +41,7 @@ export interface OperationContext {
   readonly signal: AbortSignal;
   readonly onProgress: (phase: string, done: number, total?: number) => void;
   /** Called between pieces of long work: requests come first. */
-  readonly giveWay: () => Promise<void>;
+  readonly pauseForRequests: () => Promise<void>;
   /** A line for people, apart from the document: standard error, nothing over HTTP. */
   readonly note: (line: string) => void;
   /** A line about finished work that could not be recorded: standard error, the log. */

@@ -71,7 +71,7 @@ export async function confirmRelease(operator: RecordingOperator): Promise<objec
     throw notDone(
       `the read models of this release are not built yet (${missing.join(', ')}): let its service catch up first`,
     );
-  const parallel = records.filter(({ state }) => state === 'beside');
+  const parallel = records.filter(({ state }) => state !== 'live');
   const changed = projectors.filter(({ name }) =>
     parallel.some(({ projection }) => projection === name),
   );

@@ -34,7 +34,7 @@ export async function forecastProgram(
   core: LogReads & Pick<Core, 'names' | 'tenants'>,
   scope: Scope,
   request: { readonly candidate: ProgramDocument; readonly live?: string; readonly since: string },
-  { onProgress, giveWay, signal, now: given }: Work & { readonly now?: number },
+  { onProgress, pauseForRequests, signal, now: given }: Work & { readonly now?: number },
 ) {
   const { log, codec, names } = core;
   const { candidate, live: liveId = candidate.id } = request;
@@ -65,7 +65,7 @@ export async function forecastProgram(
     for (const { event, recorded } of await decodeTypes(codec, own, TYPES))
       forecast.add(accountRefOf(recorded.stream) ?? '', event as ForecastEvent);
     onProgress?.('forecasting', (read += page.length));
-    await giveWay?.();
+    await pauseForRequests?.();
     if (signal?.aborted) throw new Stopped();
   }
   const figures = ({ count, amount }: { readonly count: number; readonly amount: bigint }) => ({

@@ -166,7 +166,7 @@ export async function changeSettings(
  * @param seen the id of the newest one that the operator saw: another one now is refused, so that a
  * form that is sent twice rotates once. Undefined: the command line shows none.
  */
-export async function rotateOnRecord(
+export async function rotateWithAudit(
   core: SettingsCore,
   { scope, actor }: StaffMeta,
   {
@@ -198,7 +198,7 @@ export async function rotateOnRecord(
 }
 
 /** Refuses every request of a tenant, or serves it again. @param reason null: it is served. */
-export async function suspendOnRecord(
+export async function suspendWithAudit(
   core: SettingsCore,
   meta: StaffMeta,
   reason: string | null,

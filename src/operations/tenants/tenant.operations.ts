@@ -30,9 +30,9 @@ import {
   changeSettings,
   digestOfSettings,
   isOrigin,
-  rotateOnRecord,
+  rotateWithAudit,
   settingsOf,
-  suspendOnRecord,
+  suspendWithAudit,
   type TenantSettings,
 } from './tenant-settings.js';
 import { decided, notDone } from '../outcome.js';
@@ -185,14 +185,14 @@ export const operations: readonly Operation[] = [
     summary: 'refuses every request of a tenant; the data stay',
     members: { reason: help(text, 'why') },
     examples: ['tenant suspend acme --reason "invoice 4711 is unpaid"'],
-    record: ({ core, meta }, { reason }) => suspendOnRecord(core, meta, reason),
+    record: ({ core, meta }, { reason }) => suspendWithAudit(core, meta, reason),
     print: printTenant,
   }),
   recordedTenantOperation({
     name: 'tenant resume',
     summary: 'ends the suspension of a tenant',
     examples: ['tenant resume acme'],
-    record: ({ core, meta }) => suspendOnRecord(core, meta, null),
+    record: ({ core, meta }) => suspendWithAudit(core, meta, null),
     print: printTenant,
   }),
   tenantOperation({
@@ -247,7 +247,7 @@ function rotation(command: 'rotate-key' | 'rotate-secret', what: string): Operat
     ],
     record: async ({ core, meta, scope, note }, { grace: period }) => {
       const asked = { what: isKey ? 'key' : 'secret', graceMs: msOf(period) } as const;
-      const done = await rotateOnRecord(core, meta, asked);
+      const done = await rotateWithAudit(core, meta, asked);
       note(`This ${what} is shown this once. The one before stays valid for ${period}.`);
       const member = `${modeOf(scope.mode)}${isKey ? 'ApiKey' : 'SigningSecret'}`;
       return { ...done, result: { alias: scope.tenant, [member]: done.result.secret } };

@@ -30,12 +30,12 @@ export function requestReceiveUserEvents(
   const { type, userId, seen, idempotencyKey } = request;
   const { ids, tenant } = given;
   const programs = programsOf(tenant);
-  const isReferrerAsked = programs.some(
+  const needsReferrer = programs.some(
     ({ conversion, eventRewards }) => conversion.on === 'EVENT' || eventRewards.length > 0,
   );
   const context = contextOfReferral(
     state.status === 'open' ? state.referral : null,
-    isReferrerAsked,
+    needsReferrer,
     given,
   );
   if ('needs' in context) return context;

@@ -38,7 +38,7 @@ export class Comparison {
   constructor(
     private readonly snapshot: ReadModelSnapshot,
     private readonly scope: Scope,
-    private readonly giveWay: (() => Promise<void>) | undefined,
+    private readonly pauseForRequests: (() => Promise<void>) | undefined,
   ) {}
 
   identified(person: string, account: AccountRef): void {
@@ -69,7 +69,7 @@ export class Comparison {
       const place = { readModel: projector.name, table };
       for await (const some of this.liveRows(place, of)) {
         for (const live of some) yield* this.row(place, rows.take(table.name, live), live);
-        await this.giveWay?.();
+        await this.pauseForRequests?.();
       }
       const left = new Map([...rows.rowsOf(table.name)].map((row) => [nameOf(place, row), row]));
       for (const row of left.values()) rows.take(table.name, row);

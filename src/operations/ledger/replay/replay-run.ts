@@ -62,7 +62,7 @@ export class ReplayRun {
     const newest = inOrder.at(-1);
     this.bound = log.compare(selection.upTo, newest) > 0 ? selection.upTo : newest;
     this.prefix = names.accountStream(scope, '');
-    this.comparison = new Comparison(snapshot, scope, work.giveWay);
+    this.comparison = new Comparison(snapshot, scope, work.pauseForRequests);
     this.folds = accountProjectors.map((projector) => {
       const owned = new Set(projector.tables.filter(ownerOf).map(({ name }) => name));
       const until = snapshot.checkpoints.get(projector.name)?.position;
@@ -104,7 +104,7 @@ export class ReplayRun {
       for (const event of page) this.reach(event);
       if (after === undefined)
         await this.fold(page.filter(({ stream }) => others.some((one) => stream.startsWith(one))));
-      await work.giveWay?.();
+      await work.pauseForRequests?.();
       if (work.signal?.aborted) return;
       yield* page.filter(({ stream, revision }) => revision === 0n && stream.startsWith(prefix));
     }
@@ -185,7 +185,7 @@ export class ReplayRun {
         for (const fold of this.folds)
           if (core.log.compare(position, fold.until) <= 0) this.apply(fold, event);
       }
-      await this.work.giveWay?.();
+      await this.work.pauseForRequests?.();
     }
   }
 
