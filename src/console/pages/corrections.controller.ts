@@ -167,8 +167,8 @@ export class ConsoleCorrectionsController {
         })) ?? null,
       units: account?.units ?? null,
       amountHint: format
-        ? `In ${format.currency}; below 0 takes credit away`
-        : 'In the currency or the unit; below 0 takes credit away',
+        ? `In ${format.currency}; a minus takes credit away`
+        : 'In the currency or the unit; a minus takes credit away',
       preview: preview ?? null,
       ...shown,
     });

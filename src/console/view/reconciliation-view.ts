@@ -39,8 +39,10 @@ interface ShownIn {
 
 /** What each check of the ledger found. */
 const FINDINGS: Readonly<Record<string, string>> = {
-  conversion: 'A conversion earned a reward that was neither granted nor withheld',
-  'event-reward': 'An event earned a reward that was neither granted nor withheld',
+  conversion:
+    'A conversion earned a reward that was neither granted nor refused: see the parked reactions',
+  'event-reward':
+    'An event earned a reward that was neither granted nor refused: see the parked reactions',
   'roll-forward': 'Opening and movements do not make the closing',
   'trial-balance': 'Debits and credits differ',
   'too-large': 'The sums of this unit are too large to be shown',
