@@ -66,7 +66,7 @@ export interface NeededReservation {
         readonly programId: string;
       }
     | { readonly kind: 'payment-provider-id'; readonly id: string; readonly subject: SubjectId };
-  /** Lapses of the account's reservations; those before the newest lapse are invalid. */
+  /** How many lapses the account has recorded. A reservation made at a lower count is void. */
   readonly lapses: number;
 }
 
@@ -86,7 +86,10 @@ export interface NeededImportedRow {
   readonly lapses: number;
 }
 
-/** The referral side that a reward of another row belongs to. */
+/**
+ * The row of a reward must record which side of an imported referral names it, before the account
+ * records the referral.
+ */
 export interface NeededRewardNaming {
   readonly kind: 'reward-naming';
   /** Of the reward's row. */
@@ -119,7 +122,7 @@ export interface NeededSubject {
   readonly kind: 'subject';
   /** Equal for commands that create the same person or account. */
   readonly cause: string;
-  /** Names before this number, in the order of the cause, are used. */
+  /** The name is derived from `cause` and a number; numbers below this one are taken. */
   readonly from: number;
 }
 
@@ -173,7 +176,7 @@ export interface PlacedRow {
 }
 
 export interface PlacedReward extends Pick<PlacedRow, 'account'>, Pick<ImportedEntry, 'persons'> {
-  /** Null: it is that of no referral yet. */
+  /** Null: the reward belongs to no referral yet. */
   readonly referralId: string | null;
 }
 

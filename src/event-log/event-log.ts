@@ -66,15 +66,21 @@ export type AppendResult =
 export interface EventLog {
   /**
    * The newest event that this process read or wrote. A log that lost its end (fail-over to a
-   * server without it, restore) no longer has it there. Compared at every reconnect, in every tail,
-   * by `checkNewestSeen`, and when an append is recorded at or before its position.
+   * server without it, restore) no longer has it there. It is looked up again: at every reconnect,
+   * in every tail, by `checkNewestSeen`, and when an append is recorded at or before its position.
    */
   readonly newestSeen: SeenEvent | undefined;
 
-  /** Number of found losses of the log's end. Events of earlier epochs may be gone. */
+  /**
+   * How many times this process found that the log had lost its end. Events of earlier epochs may
+   * be gone.
+   */
   readonly epoch: number;
 
-  /** Called before any further read or append returns. Returns how to remove it. */
+  /**
+   * The listener is called before any further read or append returns. Returns a function that
+   * removes it.
+   */
   onWentBack(listener: (from: SeenEvent) => void): () => void;
 
   /** Compares the newest event seen with the log. @throws {EventLogUnavailable} */

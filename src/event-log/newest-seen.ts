@@ -23,8 +23,8 @@ export class NewestSeen {
   }
 
   /**
-   * Events seen since the last comparison, oldest first, after that comparison's newest. Several,
-   * because a log can lose its end and grow beyond it between two comparisons.
+   * The newest event of the last comparison, then events seen since, oldest first. Several, because
+   * a log can lose its end and grow beyond it between two comparisons.
    */
   get recent(): readonly Seen[] {
     return this.kept;
@@ -35,7 +35,7 @@ export class NewestSeen {
     return this.found;
   }
 
-  /** @param epoch at the request: answers from before a loss do not count. */
+  /** @param epoch when the request was sent; an answer from an earlier epoch is ignored. */
   note(ordinal: bigint, { position, eventId }: SeenEvent, epoch: number): void {
     const { newest } = this;
     if (epoch !== this.found || (newest !== undefined && ordinal <= newest.ordinal)) return;

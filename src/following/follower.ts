@@ -168,19 +168,22 @@ export class Follower<Page extends FollowedPage> {
   }
 
   /** These handlers are known to include the position, without reading the database. */
-  have(position: Position, names: readonly string[]): boolean {
+  allInclude(position: Position, names: readonly string[]): boolean {
     return names.every((name) => this.isKnownToInclude(name, position));
   }
 
   private isKnownToInclude(name: string, position: Position): boolean {
     const { log } = this.options;
-    // A position from before the log lost its end is none of the current log.
+    // Positions from before the log lost its end do not count any more.
     const turn = this.turn?.epoch === log.epoch ? this.turn : undefined;
     const taken = turn?.handlers.get(name)?.position ?? this.seenOf(name);
     return taken !== undefined && log.compare(taken, position) >= 0;
   }
 
-  /** As last read while a caller waited: a checkpoint goes back with its log only. */
+  /**
+   * The last position read while a caller waited. Still usable: a checkpoint moves back only when
+   * the log does.
+   */
   private seenOf(name: string): Position | undefined {
     const seen = this.foreign.get(name);
     const counts = seen?.epoch === this.options.log.epoch && (seen.counts?.() ?? true);
@@ -265,7 +268,7 @@ export class Follower<Page extends FollowedPage> {
     const all = [...turn.handlers.values()];
     for (const handler of all) turn.joined.add(handler);
     await Promise.all(
-      all.map((handler) => this.detachIfSlow(handler, turn, this.begin(handler, turn))),
+      all.map((handler) => this.finishOrDetach(handler, turn, this.begin(handler, turn))),
     );
     const begun = [...turn.joined].map(({ position }) => position);
     turn.tail =
@@ -326,7 +329,7 @@ export class Follower<Page extends FollowedPage> {
       (handler) => log.compare(handler.position, page.last) < 0,
     );
     await Promise.all(
-      joined.map((handler) => this.detachIfSlow(handler, turn, this.take(handler, page, turn))),
+      joined.map((handler) => this.finishOrDetach(handler, turn, this.take(handler, page, turn))),
     );
   }
 
@@ -338,7 +341,7 @@ export class Follower<Page extends FollowedPage> {
   }
 
   /** Waits for the work of a handler on the tail. A slow or failed handler leaves the tail. */
-  private async detachIfSlow(
+  private async finishOrDetach(
     handler: Handler<Page>,
     turn: Turn<Page>,
     work: Promise<void>,
@@ -400,12 +403,15 @@ export class Follower<Page extends FollowedPage> {
     }
   }
 
-  /** Before the stored state is loaded again: a failed write may have taken effect. */
+  /**
+   * Called before the handler begins again from its stored state, which it must, because a failed
+   * write may have taken effect.
+   */
   private async recover(handler: Handler<Page>, failure: unknown, turn: Turn<Page>): Promise<void> {
     const failures = this.failures.get(handler.name) ?? 0;
     this.failures.set(handler.name, failures + 1);
-    // A concurrent repair, which is no error; or another leader after an unreported loss of the
-    // locks.
+    // Either a repair ran concurrently (no error), or the locks were lost unnoticed and another
+    // process leads.
     if (failure instanceof CheckpointMoved && failures === 0) return this.leadership.confirmTurn();
     await this.noteError(handler, failure);
     const wait = handler.isLasting?.(failure)

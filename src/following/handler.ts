@@ -34,7 +34,9 @@ export interface Handler<Page extends FollowedPage> {
   begin(turn: HandlerTurn): Promise<void>;
   /** Takes the events after its position, which moves to the page's end or stays after it. */
   take(page: Page): Promise<void>;
-  /** Work between its pages, during which it does not follow the tail. */
+  /**
+   * There is work to do between pages (`workOn`); until it is done the handler stays off the tail.
+   */
   readonly isBusy?: boolean;
   workOn?(): Promise<void>;
   /** True when a change outside the log requires it to begin again. */

@@ -1,13 +1,16 @@
 import type { Position, SeenEvent } from '../event-log/event-log.js';
 
-/** Effects up to this checkpoint are at or before the witness, the newest event then. */
+/**
+ * `witness` is an event at or after all effects of the events up to `reached`: while the log has
+ * it, the log has lost none of them.
+ */
 export interface TrailPoint {
   readonly reached: Position;
   readonly witness: SeenEvent;
 }
 
-const NEAR = 8;
-const POINTS_MAX = 3 * NEAR;
+const NEWEST_KEPT = 8;
+const POINTS_MAX = 3 * NEWEST_KEPT;
 const EVERY_MS = 1_000;
 
 /** Earlier checkpoints: one per second at first, then ever sparser. */
@@ -30,13 +33,16 @@ export class Trail {
     return this.kept;
   }
 
-  /** The point whose neighbours are closest for their age; never a recent one. */
+  /**
+   * The point whose removal leaves the smallest gap relative to its age. The oldest point and the
+   * `NEWEST_KEPT` newest ones stay.
+   */
   private leastUseful(points: readonly TrailPoint[]): number {
     const places = points.map(({ reached }) => Number(this.order(reached)));
     const head = places.at(-1) ?? 0;
     let found = 1;
     let smallest = Infinity;
-    for (let index = 1; index < places.length - NEAR; index++) {
+    for (let index = 1; index < places.length - NEWEST_KEPT; index++) {
       const [before = 0, at = 0, behind = 0] = places.slice(index - 1, index + 2);
       const gap = (behind - before) / Math.max(1, head - at);
       if (gap < smallest) [found, smallest] = [index, gap];

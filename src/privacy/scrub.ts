@@ -6,11 +6,7 @@ import { tryGenerationsLock } from '../postgres/generations-lock.js';
 import { LOCKS } from '../postgres/locks.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 
-/**
- * Removes erased bytes from the files of Postgres. A deleted row stays in its table's file until
- * its space is reused, and in the write-ahead log until its segment is removed: so the tables are
- * rewritten, and the log is switched and cut.
- */
+/** The result of a scrub. */
 export interface Scrubbed {
   readonly tables: number;
   /** False: the role may not switch the write-ahead log, whose segments expire later. */
@@ -50,6 +46,10 @@ export class ScrubNotPossible extends Error {
 }
 
 /**
+ * Removes erased bytes from the files of Postgres. A deleted row stays in its table's file until
+ * its space is reused, and in the write-ahead log until its segment is removed: so the tables are
+ * rewritten, and the log is switched and cut.
+ *
  * Rewrites one table after the other. Each is locked meanwhile: for a fraction of a second below 8
  * MiB, for seconds per GiB above, so the daily scrub runs in a maintenance window.
  * @throws {ScrubNotPossible} with one line for the operator; tables rewritten until then stay

@@ -48,7 +48,10 @@ const BOUND = '2.';
 const contextOf = (subject: SubjectId, holder: string, path: string): string =>
   JSON.stringify([subject, holder, path]);
 
-/** Bound values open at their place of sealing: an upcaster may move them. */
+/**
+ * Appends to each bound value the place where it was sealed, so that it still opens after an
+ * upcaster moved it. Changes the JSON in place.
+ */
 export function recordPlaces(json: Json, holder: string, path = ''): void {
   if (!isObject(json)) return;
   for (const [name, member] of Object.entries(json)) {

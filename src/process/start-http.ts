@@ -105,7 +105,7 @@ export async function startApplication(
       api: config.roles.has('api'),
       progress: {
         waitForProjections: (...awaited) => follower.waitFor(...awaited),
-        projectionsInclude: (...asked) => follower.have(...asked),
+        projectionsInclude: (...asked) => follower.allInclude(...asked),
         waitForPolicies: (...awaited) => policies.waitFor(...awaited),
         projectionPositions: (names) => follower.positions(names),
         policyPosition: (scope) => policies.reachedPosition(scope),

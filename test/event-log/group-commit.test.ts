@@ -22,7 +22,7 @@ function commitsRefusedWith(...states: readonly string[]) {
         destroy: () => undefined,
       }),
     isTransient: () => true,
-    takesNothing: rejectsWrites,
+    refusesWrites: rejectsWrites,
     appendTimeoutMs: 3_600_000,
     waitingAppendsMax: 10,
     batchAppendsMax: 10,

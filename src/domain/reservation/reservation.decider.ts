@@ -8,8 +8,8 @@ import type { ReservationKind } from './reservation-kind.js';
 
 /**
  * Uniqueness across accounts, with one stream per code or payment provider id: the first append
- * reserves it. A reservation precedes the record in the account and may be taken over when that
- * never comes.
+ * reserves it. The value is reserved first and recorded in the account second. If the second step
+ * never happens, another holder may take the reservation over.
  * Each command makes its own claim, in addition to those of other commands of the same holder, and
  * releases only that one. The reservation is free without claims: a refused command cannot free a
  * value that another command of the holder is about to record.
@@ -51,7 +51,10 @@ export type ReservationState =
 
 type Held = Extract<ReservationState, { status: 'held' }>;
 
-/** It has a holder that is not erased: its key was encrypted for the holder. */
+/**
+ * The reservation is held by a person or account that is not erased: an erasure makes the reserved
+ * value null.
+ */
 export const isInUse = (state: ReservationState): state is Held =>
   state.status === 'held' && state.key !== null;
 
@@ -120,8 +123,8 @@ export function decide(
   const { kind, key, holder, programId, takeOver } = command;
   const made = { type: 'ReservationMade', at, kind, key, holder, programId, claim } as const;
   if (state.status === 'free') return { events: [made] };
-  // Includes the holder's own reservation: its claims belong to ended commands, and the new one may
-  // be for another program.
+  // Also taken over from the same holder: the old claims are of ended commands, and the program may
+  // differ.
   if (takeOver)
     return {
       events: [{ type: 'ReservationReleased', at, holder: state.holder, claim: null }, made],

@@ -12,7 +12,7 @@ export interface Session {
   /** As the server returns it: `23.10.8.0`. */
   readonly version: string;
   readonly logId: string;
-  /** Whether it reports where a stream ends. */
+  /** Whether the server reports the last revision of a stream. */
   readonly namesEnds: boolean;
 }
 
@@ -36,7 +36,10 @@ const NAMED_LEADERS_MAX = 2;
 /** For servers before 21.10, which do not report their version. */
 const VERSION_UNKNOWN = 'unknown';
 
-/** Replaces a client that may be stuck: it can wait forever or repeat a failure. */
+/**
+ * Opens and keeps the one session with the store, and replaces it when its client may be stuck
+ * (waits forever or repeats a failure).
+ */
 export class EventStoreDbSessions {
   private opening: Promise<Session> | undefined;
   private connected: Session | undefined;
@@ -108,7 +111,10 @@ export class EventStoreDbSessions {
     return problem === undefined ? error : new EventLogUnavailable(problem);
   }
 
-  /** A follower names the leader to its client; a new client would reach the follower again. */
+  /**
+   * A node that is not the leader redirects this client to the leader, so the same client tries
+   * again. A new client might reach the same node.
+   */
   private async identifyAtLeader(wire: EventStoreDbWire): Promise<Session> {
     for (let left = NAMED_LEADERS_MAX; ; left--) {
       try {

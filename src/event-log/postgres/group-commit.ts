@@ -5,7 +5,10 @@ import type { BatchedAppend, BatchedResult } from './postgres-append-batch.js';
 
 /** Sends batches to the store in the order of the calls; replaced after any failure. */
 export interface BatchStore {
-  /** One transaction, one result per append. Rejects when the outcome is unknown or nothing. */
+  /**
+   * One transaction, one result per append. Rejects when the outcome is unknown, or when nothing
+   * was committed.
+   */
   commit(appends: readonly BatchedAppend[]): Promise<readonly BatchedResult[]>;
   readonly isLost: () => boolean;
   /** Immediately; running batches reject. */
@@ -16,8 +19,8 @@ export interface GroupCommitOptions {
   open(): Promise<BatchStore>;
   /** The identical batch may be retried: the store is unavailable or rolled back a deadlock. */
   isTransient(error: unknown): boolean;
-  /** The store accepts no writes for now, and took none. */
-  takesNothing(error: unknown): boolean;
+  /** The store is read-only or full for now, and nothing was written. */
+  refusesWrites(error: unknown): boolean;
   /** An append returns, or throws, within this time. */
   readonly appendTimeoutMs: number;
   /** Callers that wait during a running batch. */
@@ -43,7 +46,7 @@ const RETRY = { first: 20, max: 500 };
 const EVENT_OVERHEAD_BYTES = 128;
 /** One executed by the store, one on its way. */
 const BATCHES_IN_FLIGHT_MAX = 2;
-/** Fewer appends than this do not get a transaction of their own while others are in flight. */
+/** While a batch is in flight, a second one is sent only when at least this many appends wait. */
 const BATCH_SPLIT_MIN = 16;
 
 /**
@@ -51,8 +54,8 @@ const BATCH_SPLIT_MIN = 16;
  * with the load. The store takes one batch after the other; with enough callers a second one is
  * sent meanwhile.
  * A commit without an answer is retried unchanged while a caller waits (a store recognises its
- * events), unless the store takes nothing. A batch that cannot succeed is sent append by append, so
- * that an invalid append fails alone.
+ * events), unless the store refuses writes. A batch that cannot succeed is sent append by append,
+ * so that an invalid append fails alone.
  */
 export class GroupCommit {
   private waiting: PendingAppend[] = [];
@@ -123,12 +126,12 @@ export class GroupCommit {
         (this.inFlight.size >= BATCHES_IN_FLIGHT_MAX || this.waitingCount < BATCH_SPLIT_MIN)
       )
         return;
-      void this.carry(this.takeBatch());
+      void this.sendAndAnswer(this.takeBatch());
     }
     if (this.inFlight.size === 0) this.idle?.();
   }
 
-  private async carry(batch: readonly PendingAppend[]): Promise<void> {
+  private async sendAndAnswer(batch: readonly PendingAppend[]): Promise<void> {
     this.inFlight.add(batch);
     const answer = await this.commit(batch);
     this.inFlight.delete(batch);
@@ -155,8 +158,8 @@ export class GroupCommit {
       const pending = this.waiting[next];
       if (pending === undefined || pending.settled) continue;
       if (batch.length > 0 && bytes + pending.bytes > this.options.batchBytesMax) break;
-      // Of two appends with equal expectation one conflicts or repeats the other, depending on the
-      // first one's result.
+      // Two appends that expect the same revision of a stream never share a batch: whether the
+      // second one conflicts or repeats the first depends on the first one's result.
       const expectation = `${pending.expected} ${pending.stream}`;
       if (taken.has(expectation)) {
         later.push(pending);
@@ -186,7 +189,7 @@ export class GroupCommit {
           });
         };
       } catch (error) {
-        if (this.options.takesNothing(error)) {
+        if (this.options.refusesWrites(error)) {
           // Not retried: the appends of a stream queue, and each would wait for those before it.
           const refusal = new EventLogUnavailable('the event log accepts no writes', {
             cause: error,

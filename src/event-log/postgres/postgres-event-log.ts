@@ -330,7 +330,7 @@ function groupCommit(
   return new GroupCommit({
     open,
     isTransient,
-    takesNothing: rejectsWrites,
+    refusesWrites: rejectsWrites,
     appendTimeoutMs: options.appendTimeoutMs,
     waitingAppendsMax: options.waitingAppendsMax ?? 10_000,
     batchAppendsMax: options.batchAppendsMax ?? 500,

@@ -24,7 +24,7 @@ import {
 import { FIRST_PIECE, findPiece, type FoundPiece } from './erasure-pieces.js';
 import type { GenerationRows } from './projection-stores.js';
 
-/** A piece delays other events for as long as a small batch takes. */
+/** Small enough that a piece delays other events no longer than a small batch does. */
 const PIECE_ROWS_MAX = 100;
 
 /** Decoded, or parked with its stream. */
@@ -175,7 +175,10 @@ export class ProjectionTrack {
     return this.parts.log.compare(position, this.at) > 0;
   }
 
-  /** Lookups find rows in the tables, so each event of an erasure begins a batch. */
+  /**
+   * An erasure looks up rows in the database, so everything before it must be written first: it
+   * starts a new batch.
+   */
   private async applyInOrder(position: Position, events: readonly ReadEvent[]): Promise<void> {
     let rest = events;
     for (;;) {
@@ -187,7 +190,10 @@ export class ProjectionTrack {
     }
   }
 
-  /** Finds a value that Postgres refuses by bisection, and parks its event. */
+  /**
+   * Writes the events as one batch. When Postgres refuses a value, bisects the batch to find the
+   * event with that value, and parks it.
+   */
   private async applyUpTo(position: Position, events: readonly ReadEvent[]): Promise<void> {
     try {
       await this.write(position, events);

@@ -60,7 +60,10 @@ export function redeemCredit(state: AccountState, command: RedeemCredit): Decisi
   return draft.decision();
 }
 
-/** Soonest expiry first, all or nothing. Redemptions append the reward's number to the id. */
+/**
+ * Soonest expiry first, all or nothing. Each reward gets its own redemption, with the id
+ * `<redemptionId>-<index>`.
+ */
 export type RedeemAccountCredit = Command<
   'RedeemAccountCredit',
   { amount: number; unit: string; redemptionId: string }
@@ -106,7 +109,8 @@ export function debit(
     const redeemed = { redemptionId, unit: spelled, amount, onlyOf, rewards: all.length, owners };
     draft.emit({ type: 'AccountCreditRedeemed', at: now, ...redeemed, ...corrected });
     const unlisted = draft.state.remains.unlisted.get(redemptionId);
-    // Lists follow the order of their redemptions, also of the same reward.
+    // Redemptions are listed one at a time, in order: this one starts only when no earlier one is
+    // unlisted.
     if (unlisted && state.remains.unlisted.size === 0) draft.emit(nextListEvent(unlisted));
     return draft.decision();
   }
@@ -129,7 +133,10 @@ function unitOfReward({ rewards }: OpenAccount, rewardId: string | undefined): s
   return value?.type === 'CREDIT' ? value.unit : undefined;
 }
 
-/** Rewards cancelled by a moderation count as held: the running one may restore them. */
+/**
+ * Credit that an earlier moderation cancelled is also held, because the running moderation may
+ * restore it.
+ */
 function holdOnCredit(
   state: OpenAccount,
   unit: string,
