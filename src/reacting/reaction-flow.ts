@@ -13,7 +13,10 @@ export interface ReactionFlowParts {
   readonly isBehind: (position: Position, other: Position | undefined) => boolean;
   /** All up to this position are done. @param hasReactions since the last call. */
   readonly onDone: (position: Position, hasReactions: boolean) => void;
-  /** Called when `ReactionFlow.reachedIn` has moved, for this ledger; undefined: for any ledger. */
+  /**
+   * Called after `ReactionFlow.reachedIn` may have moved, with the ledger concerned; undefined: all
+   * ledgers.
+   */
   readonly onMovedIn: (ledger: string | undefined) => void;
   /** Called when it has failed. */
   readonly onFailed: (error: unknown) => void;

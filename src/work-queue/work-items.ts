@@ -31,7 +31,11 @@ export interface NewWork {
   readonly payload: WorkPayload;
 }
 
-/** How an addition changes an existing item: replaces it, moves its time forward, or does not. */
+/**
+ * What an addition does to an existing item. `replacement`: replaces it. `earlier`: makes it due at
+ * the earlier time and merges the payload; an item that was given up begins anew. `missing`: leaves
+ * it as it is.
+ */
 export type AdditionMode = 'replacement' | 'earlier' | 'missing';
 
 export interface ClaimedWork {
@@ -61,7 +65,10 @@ export type WorkOutcome =
       readonly reason: string | null;
       /** The cause is outside the item: the attempt does not count. */
       readonly isPostponed?: boolean;
-      /** It depends on others: until then it does not count as late. */
+      /**
+       * It waits for a date, or for something outside this work: its waiting time counts from the
+       * new due time.
+       */
       readonly waits?: boolean;
       /** Number of attempts that still count; undefined: all. */
       readonly attempts?: number;
@@ -163,8 +170,8 @@ const ADD_WORK = compiledOnce(
 );
 
 /**
- * The commit does not wait for the disk. A crash may undo it: then an undone claim is made again,
- * and an item with an undone outcome finds its own record or repeats the work.
+ * The commit does not wait for the disk, and a crash may lose it. A lost claim is made again; after
+ * a lost outcome the kind finds its own record of the work or repeats it.
  */
 const ASYNC_COMMIT = sql`(select set_config('synchronous_commit', 'off', true)) as lost (setting)`;
 
@@ -319,12 +326,18 @@ const SETTLE_WORK = compiledOnce(
       and (c.kind <> 'done' or c.is_woken)`,
 );
 
-/** After this time, a claim that its process does not know lost its answer. */
+/**
+ * The answer of a claim query takes less than this: of an older claim of this process that it does
+ * not hold, the answer was lost.
+ */
 const ANSWER_WITHIN = sql`interval '10 s'`;
 
 /**
- * Ends claims without a worker: of processes that were gone at this and the previous call, of this
- * process for items it does not hold, and lapsed ones. @returns gone processes, for the next call.
+ * Ends claims without a worker:
+ * - claims of processes that were gone at this call and at the previous one;
+ * - claims of this process for items that it does not hold;
+ * - lapsed claims, except for items that this process holds.
+ * @returns gone processes, for the next call.
  */
 export async function releaseOrphans(
   db: Connection,

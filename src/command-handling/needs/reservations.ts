@@ -30,7 +30,7 @@ interface ReservationRequest {
   readonly programId: string | null;
 }
 
-/** Whether the code is never generated. */
+/** Whether the code is excluded from generated ones. */
 export type KeepsCode = (code: string) => boolean;
 
 /** A command's claim on a reservation. */
@@ -138,8 +138,8 @@ export class Reservations {
       asNewCommand(meta),
       async (state) => {
         const now = timeNow();
-        // Lapsed again on every try: a reservation that the holder made after the lapse conflicts
-        // with this append.
+        // The lapse is repeated on each try: if the holder reserves again in between, this append
+        // conflicts and is retried.
         const takeOver =
           state.status === 'held' &&
           (await this.isOld(meta, state, request, now)) &&
@@ -159,7 +159,10 @@ export class Reservations {
     return outcome.kind === 'refused' ? { refused: outcome.refused } : { stream, claim };
   }
 
-  /** The reserving command has ended. A deleted account's customer is free immediately. */
+  /**
+   * Old enough that the reserving command must have ended. For the payment provider id of a deleted
+   * account: immediately.
+   */
   private async isOld(
     { scope }: CommandMeta,
     { holder, since }: Extract<ReservationState, { status: 'held' }>,

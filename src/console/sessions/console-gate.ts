@@ -74,7 +74,8 @@ export class ConsoleGate {
   async enter(request: FastifyRequest, access: AccessRule): Promise<void> {
     const { roles = [], open = false, upload = false } = access;
     const contentType = request.headers['content-type'] ?? '';
-    // The one parser takes every content type, but for files, which are handed on as they arrive.
+    // The content type is removed so that one parser takes every body; uploads are marked as CSV
+    // and passed on unparsed.
     if (upload) request.raw.headers['content-type'] = 'text/csv';
     else delete request.raw.headers['content-type'];
     const { session, visitor } = await this.visitOf(request);
@@ -84,7 +85,7 @@ export class ConsoleGate {
     if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherOrigin(request);
     if (open) return;
     if (session === null && visitor !== null) {
-      // A key that counts again later does not revive them.
+      // The sessions stay ended, even if the key becomes valid again.
       for (const token of sessionTokensIn(request.headers.cookie)) await this.sessions.end(token);
       throw new ApiError('FORBIDDEN', {
         message: 'Your key no longer counts: sign in with another one',
@@ -101,9 +102,10 @@ export class ConsoleGate {
 
   /**
    * Reads the form of a request, and finds the tenant of its page.
-   * @throws {ApiError} TENANT_NOT_FOUND, also for another mode than live and test; FORBIDDEN for a
-   * form without the session's token, and for a body that is no form, which has none; BAD_REQUEST
-   * for such a body where no token is needed, and for text that cannot be stored.
+   * @throws {ApiError} TENANT_NOT_FOUND, also for another mode than live and test; FORBIDDEN
+   * without the session's token (a body that is not a form has none), except on open pages;
+   * BAD_REQUEST on open pages for a body that is not a form, and anywhere for text that cannot be
+   * stored.
    */
   async readRequest(request: FastifyRequest, access: AccessRule): Promise<void> {
     const { console: entered, method } = request;

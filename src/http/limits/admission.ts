@@ -82,7 +82,7 @@ export class Admission {
   }
 }
 
-/** Of an answer to GET. */
+/** Sets the header `Test-Clock` on the answer to a GET, in test mode with a test clock. */
 export function showTestClock(
   { tenant, mode }: Pick<Caller, 'tenant' | 'mode'>,
   reply: FastifyReply,
@@ -99,7 +99,8 @@ const hasCredentials = ({ headers }: FastifyRequest): boolean =>
 
 async function limit(call: CountedCaller, rule: AccessRule, calls: CallCounter): Promise<void> {
   const [{ token }, { counted, kind }] = [call, rule];
-  // A token's call concerns its user, except for a visitor's, whose user is in the body.
+  // The user that the call may create is the token's. The route of visitors finds the user in the
+  // body, and counts the call itself.
   const user = token?.kind === 'user' && kind !== 'visitor-open' ? token : undefined;
   if (counted === 'create-user') return user && limitNewUsers(call, user, calls);
   if (counted !== undefined) await limitCalls(call, counted, calls);

@@ -26,7 +26,10 @@ export interface Progress {
   projectionPositions(projections: readonly string[]): Promise<Positions>;
   /** The policies' position; undefined: before the first event. @throws the database's errors. */
   policyPosition(scope: Scope): Promise<Position | undefined>;
-  /** The log's head at the start, while stalled followers do not include it: reads skip them. */
+  /**
+   * The log's head at the start of the process, while stalled followers have not reached it (reads
+   * do not wait for these); undefined: none.
+   */
   skippedHead?(): Position | undefined;
 }
 
@@ -42,7 +45,7 @@ export interface ClientRead extends ReadModels {
   readonly departure: AbortSignal;
 }
 
-/** A read is answered although its read models lack a write of its tenant, or a reaction. */
+/** An answer that may lack a write of its tenant, or a reaction to one. */
 export interface Staleness {
   /** Includes all reactions; undefined: before the first event. */
   readonly included: Position | undefined;
@@ -115,7 +118,10 @@ export class OwnWrites {
     });
   }
 
-  /** A stored position; after a change of the log, its newest position instead. */
+  /**
+   * The stored position, or, if the database follows another log now, the newest position of that
+   * log.
+   */
   async translated(kept: Position | null): Promise<Position | null> {
     return kept === null || this.log.isPosition(kept) ? kept : ((await this.log.head()) ?? null);
   }
@@ -256,7 +262,7 @@ export class OwnWrites {
     }
   }
 
-  /** Waits for the reactions to the writes, which then count as written. False: unknown. */
+  /** Waits until the reactions are recorded; they then count as writes. False: not known. */
   private async waitForReactions(read: ClientRead, deadline: number): Promise<boolean> {
     const key = keyOf(read.scope);
     for (let round = 0; round < ROUNDS_MAX; round++) {

@@ -72,7 +72,8 @@ export class OwedRewards {
   /**
    * Rewards earned before that time and neither granted nor withheld, of people who are not
    * forgotten.
-   * @param ahead of later entries the clock was ahead: they count as old ones.
+   * @param ahead entries recorded after this time came from a clock that was ahead: they count as
+   * old.
    */
   missing(before: number, ahead = Infinity): RewardMissing[] {
     const isOld = (recordedAt: number): boolean => recordedAt < before || recordedAt > ahead;
@@ -94,7 +95,9 @@ const ofSide = (side: (typeof SIDES)[number], referralId: string): string =>
  */
 class AccountRead {
   readonly owed = new Map<string, Owed>();
-  /** Another account's event may have earned them, unless they are of the referred side. */
+  /**
+   * Granted or withheld. The earning event may be in another account, except for the referred side.
+   */
   readonly settled = new Set<string>();
   /** The rewards that the referred side has earned, approved or not. */
   private readonly earned = new Map<string, RewardTerms>();

@@ -208,8 +208,9 @@ const STORE_ENDPOINTS = compiledOnce(
 const EXPIRED_BATCH = 1_000;
 
 /**
- * Ends deliveries that waited for as long as a delivery is retried, attempted or not, when the
- * endpoint failed for that time: it gets one attempt at a time, and the rest would wait forever.
+ * When an endpoint has failed for the whole retry period, ends its deliveries that have waited that
+ * long, attempted or not. A failing endpoint gets one attempt at a time, so the others would wait
+ * forever.
  */
 function endExpired(client: PoolClient, endpoints: readonly EndpointOutcome[]): Promise<number> {
   return run(client, END_EXPIRED({ names: JSON.stringify(endpoints) }));

@@ -97,7 +97,10 @@ const KEY_KNOWN_MS = 1_000;
 const INACTIVE_DELAY_MS = 60_000;
 /** Delay for an account with an event that this release cannot read. */
 const UNREADABLE_DELAY_MS = 600_000;
-/** A later attempt would not be recorded before the claim lapses. */
+/**
+ * An attempt that starts later than this after the claim might be recorded only after the claim has
+ * lapsed.
+ */
 const START_WITHIN_MS = LEASE_MS - 18_000;
 const CLAIM_LAPSED: Postponement = { delayMs: 0, endpoint: false };
 const PURGE_EVERY_MS = 3_600_000;

@@ -11,7 +11,7 @@ import { AccountHistory } from './account-history.js';
 /** Estimated memory of all cached histories. */
 const KEPT_BYTES = 128 * 1024 * 1024;
 
-/** These events are large, and no payload shows them. */
+/** Skips `UserEventReceived`: these events are large, and no payload shows them. */
 const isRelevant = ({ type }: RecordedEvent): boolean => type !== 'UserEventReceived';
 const hasCode = ({ type }: RecordedEvent): boolean => type === 'ReferralCodeAssigned';
 
@@ -101,7 +101,8 @@ export class AccountHistories {
 
 /**
  * Decodes events with null in place of personal values, without reading keys, so that the results
- * may be cached. Evicts the people of an erasure from `keys`: its announcement may come later.
+ * may be cached. On an erasure it evicts the people's keys from the cache `keys`, because the
+ * notification about the erasure may arrive later.
  */
 export function maskedCodec(keys: Pick<SubjectKeys, 'forget'>): EventCodec {
   const none = new Map<SubjectId, Buffer | null>();

@@ -59,7 +59,10 @@ export class Comparison {
     this.eventIds.clear();
   }
 
-  /** @param of of the folded accounts; or, at the end, of several accounts and of none. */
+  /**
+   * @param of `accounts`: rows of the folded accounts. `rest` (called last): all other rows, which
+   * belong to several accounts or to none.
+   */
   async *differences(
     { projector, rows }: ProjectionFold,
     of: 'accounts' | 'rest',
@@ -102,7 +105,7 @@ export class Comparison {
     const owner = ownerOf(table);
     const account = (owner && accountOf(row, owner, this.ofPersons)) ?? '';
     if (!ledger && (compared.has(account) || this.misplaced.has(key))) return [];
-    // Sums have settled when all of their accounts have.
+    // A sum can be compared only when none of its accounts changed.
     if (owner ? changed.has(account) : changed.size > 0) return [];
     const values = [...Object.values(ledger ?? {}), ...Object.values(live ?? {})];
     if (values.some((value) => forgotten.has(value))) return [];
@@ -126,7 +129,10 @@ export class Comparison {
 export const presenceOf = (isInLedger: boolean): readonly [ledger: string, live: string] =>
   isInLedger ? ['present', 'missing'] : ['missing', 'present'];
 
-/** @param isSpelled of several spellings a sum shows the one that was folded first. */
+/**
+ * @param isSpelled compares without case: a sum over several spellings of a unit shows the one that
+ * was folded first.
+ */
 const isSame = (ledger: unknown, live: unknown, isSpelled: boolean): boolean =>
   canonicalJson(ledger) === canonicalJson(live) ||
   (isSpelled && String(ledger).toLowerCase() === String(live).toLowerCase());
