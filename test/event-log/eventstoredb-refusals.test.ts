@@ -22,6 +22,9 @@ import {
 } from './support/faulty-event-store.js';
 import { openOnce } from '../support/opened.js';
 
+/** The stream that says which log the store has, in the namespace `ours`. */
+const IDENTITY = 'ours-log';
+
 /** For calls whose refusal is awaited for the whole time limit. */
 const REFUSED_SOON = { readTimeoutMs: 2_000, appendTimeoutMs: 2_000 };
 
@@ -85,12 +88,12 @@ it.each([
   ['no id', '{"ledger":{"id":"one","owner":"owner"}}'],
 ])('foreign metadata of the identity stream (%s) are left unchanged', async (_name, data) => {
   const double = await start();
-  double.storedBehindTheBack('$$mixed-log', [{ type: '$metadata', data }]);
+  double.storedBehindTheBack(`$$${IDENTITY}`, [{ type: '$metadata', data }]);
   const size = double.store.size;
   const log = logs.open(double.url);
   await expect(log.check()).rejects.toThrow(
     new EventLogUnavailable(
-      'the metadata of mixed-log in EventStoreDB are not of this service: use a store without it',
+      `the metadata of ${IDENTITY} in EventStoreDB are not of this service: use a store without it`,
     ),
   );
   expect(double.store.size).toBe(size);
@@ -100,7 +103,7 @@ it('another log than before at the same address is refused', async () => {
   const double = await start();
   const log = logs.open(double.url);
   await appended(log.append('ours-a', 'no-stream', [newEvent()]));
-  double.storedBehindTheBack('$$mixed-log', [
+  double.storedBehindTheBack(`$$${IDENTITY}`, [
     { type: '$metadata', data: { ledger: { id: randomUUID(), owner: 'owner', baseline: 1 } } },
   ]);
   double.faults.next('not-ready', 1, { methods: ['read'] });
@@ -112,7 +115,7 @@ it('another log than before at the same address is refused', async () => {
 
 it('the log of a development build from before the first release is not read and not written', async () => {
   const double = await start();
-  double.storedBehindTheBack('$$mixed-log', [
+  double.storedBehindTheBack(`$$${IDENTITY}`, [
     { type: '$metadata', data: { ledger: { id: randomUUID(), owner: 'owner' } } },
   ]);
   const size = double.store.size;
