@@ -28,7 +28,7 @@ const SCRIPTS_NOT_RUN: Readonly<Record<string, string>> = {
   'unrs-resolver': 'looks for the package for the platform',
 };
 
-it('what is installed runs no script, and brings only scripts that were reviewed', () => {
+it('the installed packages run no script, and bring only scripts that were reviewed', () => {
   expect(read('.npmrc').split('\n')).toContain('ignore-scripts=true');
   const lock = parsed(
     'package-lock.json',
@@ -42,7 +42,7 @@ it('what is installed runs no script, and brings only scripts that were reviewed
   expect([...new Set(found)].sort()).toEqual(Object.keys(SCRIPTS_NOT_RUN).sort());
 });
 
-it('what is installed is listed by `npm run sbom`: what is shipped, without the tools', () => {
+it('the bill of materials of `npm run sbom` lists the shipped packages without the tools', () => {
   const { stdout, status } = spawnSync('npm', ['run', '--silent', 'sbom'], {
     cwd: root,
     encoding: 'utf8',

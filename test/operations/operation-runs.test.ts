@@ -122,7 +122,7 @@ test('a run whose process is killed ends as failed, with the reason', async () =
   });
 });
 
-describe('what is kept of runs', () => {
+describe('kept runs', () => {
   let presence: ProcessPresence;
   let recorded: RecordedRuns;
 
