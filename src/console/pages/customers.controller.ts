@@ -32,7 +32,7 @@ const CANCELLED: FilterField = {
   options: [{ value: 'cancelled', words: 'Cancelled on' }],
   none: 'Granted on',
   as: 'cancelledFrom',
-  valueOf: () => 0,
+  toValue: () => 0,
 };
 const DAYS_OF_CANCELLED: readonly FilterField[] = [
   { name: 'from', label: 'From', day: 'start', as: 'cancelledFrom' },

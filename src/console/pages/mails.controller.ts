@@ -140,7 +140,7 @@ export class ConsoleMailsController {
         {
           name: 'account',
           label: 'Account',
-          valueOf: (id) => core.names.accountRef(call.ledger, String(id)),
+          toValue: (id) => core.names.accountRef(call.ledger, String(id)),
         },
         ...DATES,
       ],

@@ -28,7 +28,7 @@ export interface FilterField {
   /** Its member of the list's filters; default: its name. */
   readonly as?: string;
   /** What the list takes for the text or moment. */
-  readonly valueOf?: (read: string | number) => unknown;
+  readonly toValue?: (read: string | number) => unknown;
 }
 
 /** The days of a list. */
@@ -39,8 +39,8 @@ export const DAYS: readonly FilterField[] = [
 
 /** The same for lists that take dates. */
 export const DATES: readonly FilterField[] = [
-  { name: 'from', label: 'From', day: 'start', as: 'since', valueOf: (at) => new Date(at) },
-  { name: 'to', label: 'To', day: 'end', as: 'until', valueOf: (at) => new Date(at) },
+  { name: 'from', label: 'From', day: 'start', as: 'since', toValue: (at) => new Date(at) },
+  { name: 'to', label: 'To', day: 'end', as: 'until', toValue: (at) => new Date(at) },
 ];
 
 /** A list of the console: rows of a read model with filters, orders, pages and a file. */
@@ -133,11 +133,11 @@ export async function listShown<R, F, S extends string>(
 
 /** What the fields ask for; a text that cannot be read asks for nothing. */
 function filtersIn(fields: readonly FilterField[], texts: Readonly<Record<string, string>>) {
-  const values = fields.map(({ name, as = name, options, isOpen, day, valueOf }) => {
+  const values = fields.map(({ name, as = name, options, isOpen, day, toValue }) => {
     const text = texts[name] ?? '';
     const isKnown = !options || isOpen || options.some((one) => valueIn(one) === text);
     const read = day ? momentOf(text, day) : isKnown && text !== '' ? text : undefined;
-    return [as, read === undefined || valueOf === undefined ? read : valueOf(read)] as const;
+    return [as, read === undefined || toValue === undefined ? read : toValue(read)] as const;
   });
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
