@@ -4,6 +4,7 @@ import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import {
   COUNTED_MAX,
   hasWords,
+  listContext,
   nameOf,
   wordPatterns,
   type ListContext,
@@ -152,7 +153,7 @@ export async function balanceSums(
     joins: BALANCES.joins,
     values: { ...values, ...scope },
     build: (_rm, given, gone, tableOf) => {
-      const context = { given, gone, tableOf } as unknown as ListContext<BalanceValues>;
+      const context = listContext<BalanceValues>(given, gone, tableOf);
       const matching = isFound(context);
       return sql<{ json: Record<keyof BalanceSum, string> }>`
         select json_build_object('unit', min(unit), 'currency', currency,

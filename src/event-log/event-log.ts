@@ -196,7 +196,7 @@ export class LogOlderThanBaseline extends EventLogUnavailable {
   }
 }
 
-/** The log lost an event that this process read or wrote: what it read is stale. */
+/** The log lost an event that this process read or wrote: data read before are stale. */
 export class LogWentBack extends Error {
   override readonly name = 'LogWentBack';
   constructor() {

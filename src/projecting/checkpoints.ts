@@ -74,7 +74,7 @@ export interface CheckpointMove {
  */
 export const checkpointMoves = (pool: Pool): ((move: CheckpointMove) => Promise<boolean>) =>
   batched(async (moves) => {
-    const { rows } = await pool.query<{ projection: string }>({
+    const { rows } = await pool.query<{ projection: string; generation: number }>({
       name: 'projection_checkpoints.move',
       text: `
         with wanted as (
@@ -87,9 +87,9 @@ export const checkpointMoves = (pool: Pool): ((move: CheckpointMove) => Promise<
           set position = w.position, witness = coalesce(w.witness, c.witness), version = c.version + 1, updated_at = now(), last_error = null
           from wanted w
           where (c.projection, c.generation, c.version) = (w.projection, w.generation, w.version)
-          returning c.projection
+          returning c.projection, c.generation
         )
-        select projection, set_config('synchronous_commit', 'off', true) from moved`,
+        select projection, generation, set_config('synchronous_commit', 'off', true) from moved`,
       values: [
         moves.map(({ projection }) => projection),
         moves.map(({ generation }) => generation),
@@ -98,8 +98,9 @@ export const checkpointMoves = (pool: Pool): ((move: CheckpointMove) => Promise<
         moves.map(({ expectedVersion }) => expectedVersion),
       ],
     });
-    const moved = new Set(rows.map(({ projection }) => projection));
-    return moves.map(({ projection }) => moved.has(projection));
+    return moves.map(({ projection, generation }) =>
+      rows.some((row) => row.projection === projection && row.generation === generation),
+    );
   });
 
 /** Streams `s` that are parked for a generation `g` with its checkpoint `c`. */

@@ -41,7 +41,7 @@ export interface RecordedRun extends NewRun {
   /** Null: none, or deleted. */
   readonly result: unknown;
   readonly error: string | null;
-  /** People of its tenant were forgotten after its start: what may name them is deleted. */
+  /** People of its tenant were forgotten after its start: data that may name them are deleted. */
   readonly forgotten: boolean;
 }
 

@@ -349,8 +349,8 @@ it('a slow consumer stops reading ahead: a page is requested when the previous o
   const reads: number[] = [];
   for await (const page of log.follow(undefined, { signal: ending.signal, pageSize })) {
     expect(page).toHaveLength(pageSize);
-    // A call that makes the way to the store and back: what a tail had asked for meanwhile would
-    // be there before it.
+    // A call to the store and back: a page that the tail requested meanwhile would arrive before
+    // its answer.
     await log.readAll(undefined, 1);
     reads.push(double.calls.read);
     if (reads.length === 4) break;

@@ -468,6 +468,14 @@ test('values of people are text', async () => {
   expect(text).not.toContain('<script>alert');
 });
 
+test.each(['users', 'accounts', 'rewards', 'balances'])(
+  'a list of %s says that its text filter finds nothing',
+  async (list) => {
+    const { status, text } = await get('sam', ofTenant(`/${list}?text=nothing-has-this-name`));
+    expect([status, text.includes('Nothing matches these filters.')]).toEqual([200, true]);
+  },
+);
+
 test('a search leads to the only account that it finds', async () => {
   const { accountId, userId } = await rewarded(5);
   const search = (who: Name, text: string) =>

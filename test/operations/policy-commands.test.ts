@@ -53,7 +53,7 @@ it('policy parked and policy retry show parked reactions and retry them, next to
   try {
     await converts(tenant, referrer);
     await eventually(async () => (await showParked(core, 10)).length === 1);
-    // Tried no more by the service: what happens from here on, the command does.
+    // The service does not retry for an hour: all later effects are those of the command.
     await core.pool.query(
       "update ledger.parked_reactions set next_try_at = now() + interval '1 hour', parked_at = now() - interval '1 minute'",
     );

@@ -150,7 +150,7 @@ it('a turn ends when a renewal is not answered', async () => {
   const candidate = new Candidate(['silent'], { url }).start();
   await eventually(async () => candidate.working === 1);
   proxy.forget();
-  // The server knows nothing of it yet: what is left of the first connection keeps the lock.
+  // The server has not noticed it yet: the session of the first connection keeps the lock.
   await eventually(async () => candidate.working === 0 && candidate.timesStandby > 0);
   await candidate.stop();
   await proxy.close();

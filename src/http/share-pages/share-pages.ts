@@ -60,7 +60,10 @@ export class SharePages {
   }
 }
 
-/** The first locale with own values, or whose language has any; null: English comes first. */
+/**
+ * The first locale with values of its own or of its language. Null: there is none before English,
+ * whose texts the service has.
+ */
 export function localeFor(
   locales: readonly string[],
   isPublished: (locale: string) => boolean,

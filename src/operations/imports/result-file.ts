@@ -41,7 +41,7 @@ export class ResultFile {
     await this.file?.keep();
   }
 
-  /** Unless it is kept: what was stored is no whole file. */
+  /** Unless the file is kept: the stored part is not a whole file. */
   async discard(): Promise<void> {
     this.lines.destroy();
     await this.file?.discard();

@@ -190,7 +190,10 @@ export async function dropExpired(db: Connection, subject: string, before: numbe
   );
 }
 
-/** Keeps the key for now, because an account has the customer. @param at epoch milliseconds. */
+/**
+ * Keeps the key for another waiting time, because an account has the customer.
+ * @param at epoch milliseconds.
+ */
 export async function restartWait(db: Connection, subject: string, at: number): Promise<void> {
   await run(
     db,

@@ -53,6 +53,16 @@ export interface ListContext<V> {
   readonly tableOf: TableOfReadModel;
 }
 
+/**
+ * Of what `build` of a read gets. Its values are typed as wide ones, which those of the list with
+ * tenant and mode are.
+ */
+export const listContext = <V>(
+  given: Given<Values>,
+  gone: UnfinishedErasures,
+  tableOf: TableOfReadModel,
+): ListContext<V> => ({ given: given as unknown as Given<V & Scope>, gone, tableOf });
+
 /** Raw SQL with filters and orders by name. Texts of callers are parameters only. */
 export interface RowListing<V extends Values, S extends string> {
   readonly name: string;
@@ -114,7 +124,7 @@ export class RowList<V extends Values, S extends string, R> {
       slowOf: isQuick ? undefined : scope.tenant,
       values: { ...asked.values, ...scope, limit, offset },
       build: (_rm, given, gone, tableOf) => {
-        const context = { given, gone, tableOf } as unknown as ListContext<V>;
+        const context = listContext<V>(given, gone, tableOf);
         const { counter, foundBy, from, joined, key, row } = this.listing;
         const total = counter && !isFiltered ? counter(context) : this.counted(context, asked);
         const keys = sql`select ${sql.ref(key)} ${this.matching(context, asked)}
@@ -137,7 +147,7 @@ export class RowList<V extends Values, S extends string, R> {
   private async estimate(asked: ListQuery<V, S>): Promise<number> {
     const all = this.allRows(asked);
     const build: typeof all.build = (rm, given, gone, tableOf) => {
-      const context = { given, gone, tableOf } as unknown as ListContext<V>;
+      const context = listContext<V>(given, gone, tableOf);
       const rows = this.listing.about?.(context) as ReturnType<typeof all.build> | undefined;
       return rows ?? all.build(rm, given, gone, tableOf);
     };
@@ -155,7 +165,7 @@ export class RowList<V extends Values, S extends string, R> {
       ...this.query(asked, 'rows'),
       values: { ...asked.values, ...asked.scope },
       build: (_rm, given, gone, tableOf) => {
-        const context = { given, gone, tableOf } as unknown as ListContext<V>;
+        const context = listContext<V>(given, gone, tableOf);
         return sql<{ json: R }>`select ${this.listing.row(context)} as json
           ${this.matching(context, asked, true)} order by ${this.order(asked)}`;
       },
