@@ -87,8 +87,7 @@ export class MailPreviewsController {
     return this.gateway.answer(call, async ({ scope, commandId }) => {
       const refusal = await this.previews.refusalOf(scope, to);
       if (refusal !== undefined) throw badRequest(`sendTo ${refusal}`);
-      if (!this.previews.canSend)
-        throw badRequest('sendTo needs a mail server, and SMTP_URL names none');
+      if (!this.previews.canSend) throw unavailable(RETRY_SECONDS);
       await limitCalls(call, 'preview-mail', this.limits);
       const sent = await call.aside(() => this.previews.send(preview, to, commandId));
       if (sent.kind === 'refused') throw badRequest('sendTo was refused by the mail server');
