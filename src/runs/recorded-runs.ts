@@ -347,10 +347,12 @@ export function hasDifferences(document: unknown): boolean {
   return ok === false || isAny || (Array.isArray(differences) && Number(count) > 0);
 }
 
-/** Whether a document may hold ids of people: it has differences, or is about one account. */
+/** Whether a document may hold ids of people: it has differences, or a part of it an account. */
 export function mayNamePeople(document: unknown): boolean {
   if (typeof document !== 'object' || document === null) return false;
+  if (Array.isArray(document)) return document.some(mayNamePeople);
   const { differences, account } = document as { differences?: unknown; account?: unknown };
   const hasAny = Array.isArray(differences) && differences.length > 0;
-  return hasAny || (account !== undefined && account !== null);
+  const isNamed = account !== undefined && account !== null;
+  return hasAny || isNamed || Object.values(document).some(mayNamePeople);
 }
