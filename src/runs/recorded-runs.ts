@@ -291,8 +291,9 @@ export class RecordedRuns {
 /**
  * Deletes what may name people from the runs of this tenant and mode and of all tenants; running
  * ones lose it when they end.
+ * @param before see `forgetInRunFiles`.
  */
-export async function forgetInRuns(db: Connection, scope: Scope): Promise<void> {
+export async function forgetInRuns(db: Connection, scope: Scope, before?: number): Promise<void> {
   const { tenant, mode } = scopeOfMode(scope);
   await run(
     db,
@@ -302,7 +303,7 @@ export async function forgetInRuns(db: Connection, scope: Scope): Promise<void> 
         where (tenant is null or (tenant = ${tenant} and mode = ${mode}))
           and (state = 'running' or not forgotten or num_nonnulls(parameters, result, error) > 0)`,
   );
-  await forgetInRunFiles(db, { tenant, mode });
+  await forgetInRunFiles(db, { tenant, mode }, before);
 }
 
 /** Applies `KEPT_RUNS`. @returns the number of changed runs. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Pool } from 'pg';
-import type { Scope } from '../domain/scope.js';
+import { modeOf, type Scope } from '../domain/scope.js';
 import { fetchRow, run, tables, type Connection } from '../postgres/statements.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
 
@@ -150,12 +150,20 @@ export class RunFiles {
   }
 }
 
-/** Deletes the files of all runs of the tenant and mode, any of which may name the person. */
-export async function forgetInRunFiles(db: Connection, { tenant, mode }: Scope): Promise<void> {
-  await run(
-    db,
-    tables.deleteFrom('ledger.run_files').where((eb) => eb.and({ tenant, mode })),
-  );
+/**
+ * Deletes the files of all runs of the tenant and mode, any of which may name the person. A file
+ * has the mode of its ledger: test mode has had several, one after each removal of its data.
+ * @param before in test mode, only files of ledgers before that number.
+ */
+export async function forgetInRunFiles(
+  db: Connection,
+  { tenant, mode }: Scope,
+  before?: number,
+): Promise<void> {
+  const number = sql`coalesce(substring(mode from '^test-([0-9]+)$')::bigint, 0)`;
+  const ofMode = modeOf(mode) === 'live' ? sql`mode = 'live'` : sql`mode <> 'live'`;
+  const ofLedgers = before === undefined ? ofMode : sql`${ofMode} and ${number} < ${before}`;
+  await run(db, sql`delete from ledger.run_files where tenant = ${tenant} and ${ofLedgers}`);
 }
 
 /** Deletes expired files. @returns their number. */

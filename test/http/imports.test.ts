@@ -176,3 +176,19 @@ test('an erasure removes uploaded files and rejected rows of its tenant and mode
   await eventually(async () => (await send('GET', `${path}/rejected`)).status === 404);
   expect(await ended(alias, body['id'])).toMatchObject({ result: { imported: 1 } });
 });
+
+test('after the removal of test data an import is listed, and an erasure takes its rows', async () => {
+  const { alias, test: api } = await running.service.createTenant();
+  const clock = `/tenants/${alias}/clock`;
+  const sam = running.service.operator(keys.sam);
+  expect((await sam.call('POST', clock, { resetWithData: true })).status).toBe(200);
+  const { body } = await send('POST', `${alias}/users?mode=test`, { file: USERS });
+  const done = await ended(alias, body['id']);
+  expect(done).toMatchObject({ mode: 'test', state: 'done', result: { rejected: 1 } });
+  expect((await send('GET', `${alias}?mode=test`)).body).toEqual([done]);
+  const rejected = `${alias}/${String(body['id'])}/rejected`;
+  expect((await send('GET', rejected)).status).toBe(200);
+  await api.post('/open/account/gone/user/gone', { id: 'gone', accountId: 'gone' });
+  await api.call('DELETE', '/open/account/gone/user/gone');
+  await eventually(async () => (await send('GET', rejected)).status === 404);
+});

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
-import { RecordedRuns } from '../../src/runs/recorded-runs.js';
-import { RunFiles } from '../../src/runs/run-files.js';
+import type { LedgerMode } from '../../src/domain/scope.js';
+import { forgetInRuns, RecordedRuns } from '../../src/runs/recorded-runs.js';
+import { RunFiles, type RunFile } from '../../src/runs/run-files.js';
 import { eventually } from '../support/embedded.js';
 import { useSharedService } from '../support/running-service.js';
 
@@ -47,6 +48,24 @@ test('an upload of a run that did not begin is removed', async () => {
   await files().store(upload, SCOPE, pieces('id\n'));
   await files().removeUnused(upload);
   expect(await files().has(upload)).toBe(false);
+});
+
+test.each<[string, number | undefined, readonly LedgerMode[]]>([
+  ['an erasure deletes the files of every ledger of its mode', undefined, ['live']],
+  ['a removal of test data deletes those of earlier ledgers', 2, ['live', 'test-2']],
+])('%s', async (_, before, kept) => {
+  const tenant = `t${randomUUID()}`;
+  const stored = new Map<LedgerMode, RunFile>();
+  for (const mode of ['live', 'test', 'test-1', 'test-2'] as const) {
+    const upload = { run: randomUUID(), kind: 'upload' } as const;
+    await files().store(upload, { tenant, mode }, pieces('id\n'));
+    stored.set(mode, upload);
+  }
+  const { pool } = running.service.service.core;
+  await forgetInRuns(pool, { tenant, mode: 'test-2' }, before);
+  const left: LedgerMode[] = [];
+  for (const [mode, file] of stored) if (await files().has(file)) left.push(mode);
+  expect(left).toEqual(kept);
 });
 
 test('a process that was taken for dead stops its run, and spoils no file of its continuation', async () => {

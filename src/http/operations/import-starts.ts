@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { Scope } from '../../domain/scope.js';
+import type { ScopeOfMode } from '../../domain/scope.js';
 import type { ImportKind } from '../../imports/rows/import-rows.js';
 import type { Staff } from '../../operations/audit.js';
 import { IMPORTS } from '../../operations/imports/import.operations.js';
@@ -23,7 +23,7 @@ import { done } from './refusals.js';
 export interface StoredImport {
   readonly id: string;
   readonly kind: ImportKind;
-  readonly scope: Scope;
+  readonly scope: ScopeOfMode;
   /** `dryRun` and `map`. */
   readonly parameters: object;
   readonly continues: boolean;

@@ -74,14 +74,15 @@ export class ImportsController {
     const { map, mode: ofMode, dryRun } = parsed(UPLOAD, readQuery(request.query));
     const parameters = { dryRun, map: mapOf(kind, map) };
     const { core } = this.operations;
-    const scope = done(await outcomeOf(() => scopeOf(core, { tenant, mode: ofMode })));
+    const ledger = done(await outcomeOf(() => scopeOf(core, { tenant, mode: ofMode })));
+    const scope = { tenant, mode: ofMode };
     // The file may take minutes to arrive, so it occupies no place.
     request.place?.leave();
     const id = newId();
     const file = { run: id, kind: 'upload' } as const;
     try {
       const body = (request.body ?? []) as AsyncIterable<Uint8Array>;
-      const bytes = await this.starts.files.store(file, scope, body);
+      const bytes = await this.starts.files.store(file, ledger, body);
       if (bytes === 0) throw badRequest('the file is empty');
       return await this.started(call, { id, kind, scope, parameters, continues: false });
     } catch (error) {

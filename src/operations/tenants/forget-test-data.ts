@@ -16,5 +16,5 @@ export async function forgetTestData(
   removal: TestDataRemoval,
 ): Promise<void> {
   await removeTestDeliveries(pool, tenant, removal);
-  await forgetInRuns(pool, { tenant, mode: 'test' });
+  await forgetInRuns(pool, { tenant, mode: 'test' }, removal.ledger);
 }
