@@ -122,7 +122,8 @@ test('policy skip ends a parked reaction without running it, and records the ope
     {
       operation: 'policy skip',
       by: { value: 'sam' },
-      parameters: { id: parked?.id, policy: parked?.policy, reason: 'ticket 7' },
+      parameters: { id: parked?.id, policy: parked?.policy, eventId: parked?.eventId },
+      reason: { value: 'ticket 7' },
     },
   ]);
   expect((await cli(...skip)).code).toBe(1);
@@ -167,6 +168,10 @@ test('policy parked lists an announcement that failed, policy retry makes its we
   expect([skipped.code, await showParked(core, 10)]).toEqual([0, []]);
   expect(await made()).not.toContainEqual(first);
   expect(await recordedOperations(core, scope)).toMatchObject([
-    { operation: 'policy skip', parameters: { policy: 'webhooks', reason: 'ticket 8' } },
+    {
+      operation: 'policy skip',
+      parameters: { policy: 'webhooks' },
+      reason: { value: 'ticket 8' },
+    },
   ]);
 });

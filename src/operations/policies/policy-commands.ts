@@ -21,6 +21,7 @@ import type { Scope } from '../../domain/scope.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { postgresAnnouncementsStore } from '../../webhooks/deliveries/announcements-store.js';
 import { AnnouncementsHandler } from '../../webhooks/deliveries/announcements-handler.js';
+import { staffSays } from '../audit.js';
 import { auditedOn } from '../audited.js';
 import { NotDone, quoted } from '../outcome.js';
 import type { OperationContext } from '../registry/operation.js';
@@ -100,7 +101,7 @@ export async function skipParkedReaction(
   const scope = row && (await scopeOf(core, row));
   if (row === undefined || scope === undefined) throw notParked(`nothing is parked under ${id}`);
   const frame = { scope, by, operation: 'policy skip', warn };
-  return auditedOn(core, frame, async () => {
+  return auditedOn(core, frame, async (_, meta) => {
     if (isAnnouncement(row)) await parked.drop(row);
     else await retryStream({ ...partsOf(core, parked), skipped: row }, row.stream, signal);
     const [left] = await parked.list({ id, limit: 1 });
@@ -109,7 +110,8 @@ export async function skipParkedReaction(
     const { policy, eventId } = row;
     return {
       result: shown(row),
-      parameters: { id, policy, eventId, reason },
+      parameters: { id, policy, eventId },
+      reason: staffSays(meta, reason),
       completed: `the reaction ${id} is skipped`,
     };
   });

@@ -1,3 +1,4 @@
+import { personal } from '../../domain/personal.js';
 import type { Mode } from '../../domain/scope.js';
 import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import { accountRefOf } from '../../privacy/keyed-names.js';
@@ -8,7 +9,7 @@ import {
 } from '../../projecting/generations/generation-records.js';
 import { repair } from '../../projecting/generations/repair.js';
 import type { Projector } from '../../projecting/projector.js';
-import { recordDone } from '../audit.js';
+import { memberOfStaff, recordDone } from '../audit.js';
 import { notDone, tenantNotFound } from '../outcome.js';
 import { showParkedStreams, type ShownParkedStream } from './projection-commands.js';
 import { recorded, type ProjectionOperator } from './projection-operator.js';
@@ -64,18 +65,21 @@ export async function skipParkedEvent(
       return { document: parked, ends: [{ projection, generation: live.generation, details }] };
     },
   );
-  if (tenant !== null && mode !== null)
+  if (tenant !== null && mode !== null) {
+    const scope = { tenant, mode };
     await recordDone(
       operator,
-      { tenant, mode },
+      scope,
       {
         operation: 'projection skip',
         by,
-        parameters: { projection, account: accountRef, position, reason },
+        parameters: { projection, account: accountRef, position },
         result: parked,
+        reason: personal(memberOfStaff(operator.names, scope, by.name).subject, reason),
       },
       { completed: 'the event is skipped', warn },
     );
+  }
   return parked;
 }
 
