@@ -212,6 +212,9 @@ it('payment connect leaves no secret readable in the log, and destroys its key a
   const bytes = JSON.stringify(recorded.map(({ data }) => data));
   expect(bytes).toContain('replacedValidUntil');
   for (const secret of [KEY, WEBHOOK_SECRET]) expect(bytes).not.toContain(secret);
+  const exported = await cli('ledger', 'export', tenant.alias);
+  expect(exported.out).toContain('PaymentProviderDisconnected');
+  expect(exported.out).not.toContain('"secrets"');
   const connections = recorded.flatMap(({ type, data }) =>
     type === 'PaymentProviderConnected'
       ? [(JSON.parse(data) as { secrets: { subject: string } }).secrets.subject]

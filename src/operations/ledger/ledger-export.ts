@@ -13,7 +13,12 @@ import { sealedToHead, type SealedLog } from './ledger-digest.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
 
 /** The tenant's secrets are not part of its ledger, not even encrypted. */
-const SECRETS: ReadonlySet<string> = new Set(['ApiKeyIssued', 'SigningSecretIssued']);
+const SECRETS: ReadonlySet<string> = new Set([
+  'ApiKeyIssued',
+  'SigningSecretIssued',
+  'WebhookSecretIssued',
+  'PaymentProviderConnected',
+]);
 
 export type Exported = Awaited<ReturnType<typeof exportLedger>>;
 
