@@ -11,6 +11,7 @@ import {
   hiddenIn,
   keys,
   ofTenant,
+  onTrial,
   post,
   rewarded,
   running,
@@ -71,6 +72,24 @@ test('the statement of a page is that of the operation, and viewers see it', asy
   const csv = await get('fay', `${ofTenant('/statement')}?${asked}&format=csv`);
   expect(csv.headers.get('content-type')).toContain('text/csv');
   expect(csv.text.split('\r\n')[2]).toMatch(/,1500,1500$/);
+});
+
+test('a viewer sees a shortened account id with an address on its statement', async () => {
+  const accountId = `${personal('ann')}@example.com`;
+  const text = { html: accountId, address: encodeURIComponent(accountId) };
+  await onTrial(accountId);
+  const path = ofTenant('/statement');
+  const finance = await get('fay', `${path}?account=${text.address}`);
+  expect(finance.text).toContain(text.html);
+  const [digest] = figures(finance, 'digest');
+  const viewer = await get('vic', `${path}?account=${text.address}`);
+  expect(viewer.text).not.toContain(text.html);
+  expect(viewer.text).toContain(`${accountId.slice(0, 2)}…`);
+  expect(figures(viewer, 'digest')).toEqual([digest]);
+  const again = await get('vic', `${path}?account=&of=${hiddenIn(viewer, 'of')}`);
+  expect(figures(again, 'digest')).toEqual([digest]);
+  const csv = await get('vic', `${path}?account=${text.address}&format=csv`);
+  expect(csv.headers.get('content-disposition')).not.toContain(accountId.split('@')[0]);
 });
 
 test('without an account the statement is of the whole tenant, by days', async () => {

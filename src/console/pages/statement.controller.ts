@@ -1,5 +1,4 @@
 import type { Statement } from '../../bookkeeping/statement.js';
-import type { Scope } from '../../domain/scope.js';
 import {
   statementIsByDays,
   statementOfTenant,
@@ -12,12 +11,12 @@ import { daysOfMonth } from '../../operations/ledger/statement.operations.js';
 import { NotDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import { sendFile, PageFor, sendPage, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
-import { canOpen } from '../view/navigation.js';
+import { canOpen, hasRole } from '../view/navigation.js';
 import { tablesOf } from '../view/page-tables.js';
 import { accountTables, tenantTables } from '../view/statement-view.js';
 import { amountText, template } from '../view/templates.js';
 import { monthField, utcField } from '../view/utc-fields.js';
-import { accountPath } from './customer-columns.js';
+import { accountPath, viewedAccount } from './customer-columns.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const QUERY_FIELDS = ['account', 'month', 'from', 'to', 'asOf', 'position', 'unit'] as const;
@@ -33,19 +32,20 @@ export class ConsoleStatementController {
 
   @PageFor('finance', 'viewer')
   async statement(@TenantCall() call: TenantCall): Promise<string> {
-    const { format, ...asked } = queried(call.query, 'format', ...QUERY_FIELDS);
+    const { format } = queried(call.query, 'format');
+    const asked = askedIn(call);
     const { found, later } = await this.found(call, asked);
     if (format !== 'csv' || found instanceof NotDone) return this.shown(call, found, later);
     return sendFile(
       call,
-      { name: fileNameOf(call.scope, asked), type: 'text/csv; charset=utf-8; header=present' },
+      { name: fileNameOf(call, asked), type: 'text/csv; charset=utf-8; header=present' },
       'account' in found ? statementCsv(found) : tenantStatementCsv(found),
     );
   }
 
   /** @param later number of entries that count after the end. */
   private async shown(call: TenantCall, found: Found, later: number): Promise<string> {
-    const asked = queried(call.query, ...QUERY_FIELDS);
+    const asked = askedIn(call);
     const path = `${call.tenantPath}/statement`;
     const filePath = path + queryOf({ ...asked, format: 'csv' });
     const money = asked.account === '' ? await this.pages.moneyOfAll(call.ledger) : call.money;
@@ -61,6 +61,7 @@ export class ConsoleStatementController {
     };
     return sendPage(call, frame, content, {
       asked,
+      account: accountField(call, asked.account, found),
       scope: call.scope,
       days: daysText(asked, ofTenant),
       balancesPath: await this.balancesPath(call, asked.month),
@@ -131,9 +132,30 @@ function daysText(
   return `${(of?.from ?? from) || 'the first event'} to ${last}`;
 }
 
+/** `of`: an account whose id the operator does not see, see `accountField`. */
+function askedIn({ query }: TenantCall): QueryFields {
+  const { of, ...asked } = queried(query, 'of', ...QUERY_FIELDS);
+  if (of === '' || asked.account !== '') return asked;
+  const account = Buffer.from(of, 'base64url').toString();
+  return { ...asked, ...queried({ account }, 'account') };
+}
+
+const shownAccount = ({ operator }: TenantCall, account: string): string =>
+  viewedAccount(account, hasRole(operator, ['finance', 'support']));
+
+/** An id that is shortened for viewers is sent again unseen, but for one that no account has. */
+function accountField(call: TenantCall, account: string, found: Found) {
+  const isUnknown = found instanceof NotDone && found.code === 'ACCOUNT_NOT_FOUND';
+  const shown = isUnknown ? account : shownAccount(call, account);
+  if (shown === account) return { shown, value: account, placeholder: 'All accounts', of: null };
+  return { shown, value: '', placeholder: shown, of: Buffer.from(account).toString('base64url') };
+}
+
 /** `statement-demo-live-account-1-2026-10.csv` */
-function fileNameOf({ tenant, mode }: Scope, { account, month, from, to }: QueryFields): string {
-  const parts = ['statement', tenant, mode, account, month, from, to].filter((part) => part !== '');
+function fileNameOf(call: TenantCall, { account, month, from, to }: QueryFields): string {
+  const { tenant, mode } = call.scope;
+  const shown = shownAccount(call, account);
+  const parts = ['statement', tenant, mode, shown, month, from, to].filter((part) => part !== '');
   return `${parts
     .join('-')
     .replace(/[^\w.-]+/g, '_')
