@@ -489,6 +489,35 @@ test('a search leads to the only account that it finds', async () => {
   expect(await search('fay', rewardId)).toMatchObject(account);
 });
 
+test('a search in all tenants is recorded where it finds people', async () => {
+  const { accountId, userId } = await rewarded(5);
+  const other = await running.service.createTenant();
+  const text = `${userId}@exam`;
+  await eventually(async () => {
+    const search = new URLSearchParams({ search: text }).toString();
+    const { location } = await get('sam', `/console?${search}`);
+    return location === ofTenant(`/accounts/${accountId}`);
+  });
+  const { core } = running.service.service;
+  const digest = core.names.digest('console-search', text);
+  const searchesIn = async (alias: string) =>
+    (await recordedOperations(core, { tenant: alias, mode: 'live' })).filter(
+      (one) => one.type === 'OperationRecorded' && one.parameters['text'] === digest,
+    );
+  expect(await searchesIn(tenant.alias)).toMatchObject([{ operation: 'console search' }]);
+  expect(await searchesIn(other.alias)).toEqual([]);
+});
+
+test('the page of referrals to decide on is recorded', async () => {
+  const own = await running.service.createTenant();
+  await get('sam', `/console/tenants/${own.alias}/live/moderation`);
+  const { core } = running.service.service;
+  const scope = { tenant: own.alias, mode: 'live' } as const;
+  expect(await recordedOperations(core, scope)).toMatchObject([
+    { operation: 'console moderation', by: { value: 'sam' } },
+  ]);
+});
+
 test('each search is recorded, without the searched name', async () => {
   const { accountId } = await rewarded(5);
   await get('sam', ofTenant(`/accounts/${accountId}`));

@@ -16,6 +16,7 @@ import type { Form } from '../sessions/form.js';
 import { idCell, stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import type { DoneKey } from '../view/layout.js';
+import { onRecord } from '../view/list-page.js';
 import { column, tableState, tableView, wholeTable, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { referralColumns } from './customer-columns.js';
@@ -90,6 +91,7 @@ export class ConsoleModerationController {
       atLeast: undefined,
       departure: AbortSignal.timeout(WAIT_MS),
     });
+    await onRecord(this.pages, call, { name: 'moderation', texts: { moderation: 'Waiting' } });
     const { undo, page, ...asked } = queried(call.query, 'undo', 'page', 'sort', 'dir', 'size');
     const columns = waitingColumns(call.tenantPath);
     const newest = { sort: 'started', descending: true } as const;

@@ -1,7 +1,7 @@
 import type { SearchHit } from '../../operations/customers/search/search-customers.js';
 import { searchCustomers } from '../../operations/customers/search/search-customers.js';
 import type { CustomerSearchQueries } from '../../../projections/users/search-queries.js';
-import type { Scope } from '../../domain/scope.js';
+import { modeOf, type Scope } from '../../domain/scope.js';
 import { NotDone } from '../../operations/outcome.js';
 import type { OwnWrites } from '../../http/writing/own-writes.js';
 import { sendPage, redirected, type ConsoleCall, type TenantCall } from '../console-call.js';
@@ -49,6 +49,9 @@ const columnsOf = (ofAll: boolean): readonly TableColumn<SearchHit>[] => [
     : []),
 ];
 
+const isIn = (hit: SearchHit, { tenant, mode }: Scope): boolean =>
+  hit.tenant === tenant && hit.mode === modeOf(mode);
+
 interface SearchParts {
   readonly pages: TenantPages;
   readonly queries: CustomerSearchQueries;
@@ -56,7 +59,8 @@ interface SearchParts {
 }
 
 /**
- * Prepares the answer to a search: the page of the one hit, otherwise the list.
+ * Prepares the answer to a search: the page of the one hit, otherwise the list. Each ledger records
+ * that its people were found.
  * @param scopes the ledgers to search in. @param call of a tenant's page, or of all tenants.
  * @returns its body.
  */
@@ -81,14 +85,21 @@ export async function sendSearch(
       offset: (state.page - 1) * state.size,
     });
   };
-  const found =
-    'ledger' in call
-      ? await pages.recorded(call, 'console search', async (core) => ({
-          result: await find(),
-          parameters: { text: core.names.digest('console-search', search) },
-        }))
-      : await find();
-  if (found instanceof NotDone) throw new Error('a search is never refused');
+  const on = async <T>(ledger: Scope, work: () => Promise<T>): Promise<T> => {
+    const { operator } = call;
+    const found = await pages.recorded({ operator, ledger }, 'console search', async (core) => ({
+      result: await work(),
+      parameters: { text: core.names.digest('console-search', search) },
+    }));
+    if (found instanceof NotDone) throw new Error('a search is never refused');
+    return found;
+  };
+  const found = await ('ledger' in call ? on(call.ledger, find) : find());
+  if (!('ledger' in call))
+    for (const ledger of scopes) {
+      const hits = found.hits.filter((hit) => isIn(hit, ledger));
+      if (hits.length > 0) await on(ledger, () => Promise.resolve({ hits }));
+    }
   if (found.only !== null && state.page === 1) return redirected(call, pathOfHit(found.only));
   const table = tableView({ ...found, rows: found.hits }, columns, state, {
     label: 'Results',

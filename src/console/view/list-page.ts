@@ -181,7 +181,7 @@ export const choice = <C extends string>(
 ): C | undefined => choices.find((one) => one === text);
 
 /** A view of people's data leaves an audit event, with the digest of its filter. */
-async function onRecord(
+export async function onRecord(
   pages: TenantPages,
   call: TenantCall,
   { name, texts }: { readonly name: string; readonly texts: Readonly<Record<string, string>> },

@@ -13,6 +13,7 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ['console referrals', 'Listed referrals'],
   ['console rewards', 'Listed rewards'],
   ['console balances', 'Listed balances'],
+  ['console moderation', 'Listed referrals to decide on'],
   ['console delivery', 'Opened a webhook delivery'],
   ['console forecast', 'Read the accounts of a forecast'],
   ['user block', 'Blocked a user'],
