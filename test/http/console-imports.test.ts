@@ -1,5 +1,15 @@
 import { eventually } from '../support/embedded.js';
-import { figures, get, ofTenant, type Page, post, setUpConsole } from '../support/console-staff.js';
+import {
+  figures,
+  get,
+  ofTenant,
+  type Page,
+  post,
+  running,
+  setUpConsole,
+  tenant,
+} from '../support/console-staff.js';
+import { recordedOperations } from '../support/recorded-operations.js';
 import { personal } from '../support/running-service.js';
 
 setUpConsole();
@@ -41,6 +51,12 @@ test('a file is checked with the chosen columns, then imported, and its rejected
   expect([figures(run, 'imported'), figures(run, 'rejected')]).toEqual([['1'], ['1']]);
   const rejected = await get('sam', `${ofTenant('/imports')}/${id}/rejected`);
   expect(rejected.text).toMatch(/line,reason\n,,Max,44,TRIAL,3,"?BAD_REQUEST/);
+  const { core } = running.service.service;
+  const views = await recordedOperations(core, { tenant: tenant.alias, mode: 'live' });
+  for (const operation of ['console import', 'console import file'])
+    expect(views).toContainEqual(
+      expect.objectContaining({ operation, parameters: { import: id } }),
+    );
   // Sent twice, it shows the same run.
   expect((await post('sam', ofTenant('/imports'), asked)).location).toBe(begun.location);
   expect((await get('sam', ofTenant('/imports'))).text).toContain('Check of a file');

@@ -106,7 +106,9 @@ export class ConsoleImportsController {
     const run = await this.found(call, id);
     if (run === undefined) throw notOfThisTenant();
     if (kind !== 'rejected' && kind !== 'ids') throw new ApiError('NOT_FOUND');
-    return this.starts.sent(call.reply, { run: id, kind });
+    const file = { run: id, kind } as const;
+    if (await this.starts.files.has(file)) await this.onRecord(call, id, ' file');
+    return this.starts.sent(call.reply, file);
   }
 
   @FormFor('finance', 'support')
@@ -208,6 +210,8 @@ export class ConsoleImportsController {
     const found = checkId === '' ? undefined : await this.found(call, checkId);
     const check = found && importView(shownImport(found), call.money);
     const preview = await this.previewed(call, id, kind);
+    // The page asks for a running check every two seconds: the view before it is on record.
+    if (!('problems' in preview) && check?.isRunning !== true) await this.onRecord(call, id);
     const faults = refused ?? ('problems' in preview ? preview : undefined);
     const { map = {} } = (found?.parameters ?? {}) as { map?: Record<string, string> };
     const frame = { title: `Import ${kind}`, section: '/imports', faults };
@@ -222,6 +226,13 @@ export class ConsoleImportsController {
       importsPath: `${call.tenantPath}/imports`,
       here: `${call.tenantPath}/imports/${id}${queryOf({ kind, check: checkId })}`,
     });
+  }
+
+  /** Rows may name people. */
+  private async onRecord(call: TenantCall, id: string, as: '' | ' file' = ''): Promise<void> {
+    await this.pages.recorded(call, `console import${as}`, () =>
+      Promise.resolve({ result: null, parameters: { import: id } }),
+    );
   }
 
   private run(call: TenantCall, run: RecordedRun): string {

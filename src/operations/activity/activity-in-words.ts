@@ -14,6 +14,7 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ['console rewards', 'Listed rewards'],
   ['console balances', 'Listed balances'],
   ['console moderation', 'Listed referrals to decide on'],
+  ['console import', 'Read rows of an import'],
   ['console delivery', 'Opened a webhook delivery'],
   ['console forecast', 'Read the accounts of a forecast'],
   ['user block', 'Blocked a user'],
