@@ -89,6 +89,8 @@ export async function sendSearch(
     const { operator } = call;
     const found = await pages.recorded({ operator, ledger }, 'console search', async (core) => ({
       result: await work(),
+      // A digest of people's data would outlive them.
+      digest: 'search',
       parameters: { text: core.names.digest('console-search', search) },
     }));
     if (found instanceof NotDone) throw new Error('a search is never refused');
@@ -97,8 +99,8 @@ export async function sendSearch(
   const found = await ('ledger' in call ? on(call.ledger, find) : find());
   if (!('ledger' in call))
     for (const ledger of scopes) {
-      const hits = found.hits.filter((hit) => isIn(hit, ledger));
-      if (hits.length > 0) await on(ledger, () => Promise.resolve({ hits }));
+      const isFound = found.hits.some((hit) => isIn(hit, ledger));
+      if (isFound) await on(ledger, () => Promise.resolve(null));
     }
   if (found.only !== null && state.page === 1) return redirected(call, pathOfHit(found.only));
   const table = tableView({ ...found, rows: found.hits }, columns, state, {
