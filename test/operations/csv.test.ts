@@ -1,3 +1,4 @@
+import type { UnitFormat } from '../../src/domain/tenant/unit-settings.js';
 import { statementCsv, tenantStatementCsv } from '../../src/operations/ledger/ledger-tables.js';
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
 import { outcomeOf } from '../../src/operations/outcome.js';
@@ -65,8 +66,8 @@ test.each([
 });
 
 const HEAD = 'account,unit,balance\n';
-const balancesIn = async (text: string) =>
-  [...(await parseBalances(text, 'f')).accounts].flatMap(([account, units]) =>
+const balancesIn = async (text: string, formats: readonly UnitFormat[] = []) =>
+  [...(await parseBalances(text, 'f', formats)).accounts].flatMap(([account, units]) =>
     [...units.values()].map(({ unit, balance }) => [account, unit, balance]),
   );
 
@@ -96,6 +97,22 @@ test('a balance file takes every balance of a unit as an amount in the currency 
     ['b', 'POINTS', 8],
   ]);
   expect(await balancesIn(`${HEAD}'=1+1,CENTS,1\n`)).toEqual([['=1+1', 'CENTS', 1]]);
+});
+
+test('a balance file takes as many decimals of a unit as its format has digits', async () => {
+  const formats = [
+    { unit: 'Fils', currency: 'KWD', digits: 3 },
+    { unit: 'CENTS', currency: 'JPY', digits: 0 },
+  ];
+  const file = 'account;unit;balance\na;FILS;12,5\nb;fils;1,234\nc;Fils;8\nd;CENTS;8\n';
+  expect(await balancesIn(file, formats)).toEqual([
+    ['a', 'FILS', 12_500],
+    ['b', 'fils', 1_234],
+    ['c', 'Fils', 8_000],
+    ['d', 'CENTS', 8],
+  ]);
+  const refused = await outcomeOf(() => balancesIn(`${HEAD}a,CENTS,12.50\n`, formats));
+  expect(() => done(refused)).toThrow('f: line 2 is no account, unit and balance');
 });
 
 test('a balance file keeps commas, quotes and line breaks in quotes, and blanks', async () => {

@@ -4,6 +4,7 @@ import { entriesAfter, laterText } from '../../operations/ledger/later-entries.j
 import { spanOf } from '../../operations/ledger/ledger-reconciliation.js';
 import { reconcile } from '../../operations/ledger/ledger-check.operations.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
+import { tenantNamed } from '../../operations/tenants/tenant-operation.js';
 import {
   FilePageFor,
   FormFor,
@@ -41,9 +42,12 @@ export class ConsoleReconcileController {
     const month = call.form.text('month');
     const books = call.form.file('balances');
     const file = call.form.fileName('balances').slice(0, 100);
+    const { core } = this.pages;
     const checked = await outcomeOf(async () => {
-      if (books !== undefined) await parseBalances(books, file || 'the balance file');
-      spanOf(month || undefined, await this.pages.core.tenants.now(call.scope));
+      const { units } = await tenantNamed(core, call.scope.tenant);
+      if (books !== undefined)
+        await parseBalances(books, file || 'the balance file', units.formats);
+      spanOf(month || undefined, await core.tenants.now(call.scope));
     });
     if (checked instanceof NotDone) return this.shown(call, faultsOf(checked, { period: 'month' }));
     const request = { ...call.scope, period: month || undefined, balances: books };

@@ -1,6 +1,8 @@
 import { CsvError, parse } from 'csv-parse';
 import { pipeline, Readable } from 'node:stream';
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
+import { shownFormats, type UnitFormat } from '../../domain/tenant/unit-settings.js';
+import { unitKey } from '../../domain/units.js';
 import { notDoneAbout } from '../outcome.js';
 
 /** Balances from outside books: account → unit in lower case → balance. */
@@ -19,8 +21,10 @@ const HEAD = 'account,unit,balance';
 const EXPORTED = ['accountid', 'unit', 'amount', 'type'] as const;
 /** What is parsed between two turns of other work: about a millisecond. */
 const PIECE_BYTES = 4_096;
+
 /** Decimal digits of an amount in the currency of a unit. */
-const digitsOf = (unitKey: string): number => (unitKey === 'cents' ? 2 : 0);
+const digitsOf = (formats: readonly UnitFormat[], key: string): number =>
+  shownFormats(formats).find(({ unit }) => unitKey(unit) === key)?.digits ?? 0;
 
 interface Row extends Record<'account' | 'unit' | 'balance', string> {
   readonly line: number;
@@ -31,8 +35,13 @@ interface Row extends Record<'account' | 'unit' | 'balance', string> {
  * `REWARD_BALANCE` export, in turns with other work. Balances with a decimal part are amounts in
  * the currency, as are all others of their unit.
  * @param source the file's name in refusals.
+ * @param formats of the tenant's units.
  */
-export async function parseBalances(text: string, source: string): Promise<BalanceFile> {
+export async function parseBalances(
+  text: string,
+  source: string,
+  formats: readonly UnitFormat[] = [],
+): Promise<BalanceFile> {
   const rows: Row[] = [];
   let head: readonly string[] | undefined;
   let isExport = false;
@@ -64,7 +73,7 @@ export async function parseBalances(text: string, source: string): Promise<Balan
   }
   if (head === undefined)
     throw notDoneAbout('balances', `${source} must begin with the line ${HEAD}`);
-  return { accounts: added(rows, isExport, source), text };
+  return { accounts: added(rows, source, isExport ? undefined : formats), text };
 }
 
 const malformed = (source: string, line: number) =>
@@ -77,20 +86,27 @@ const malformed = (source: string, line: number) =>
 const unescaped = (cell: string): string =>
   cell.replace(/^'(?=[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20])/, '');
 
-/** By account and unit; the balances of an export are added up. */
-function added(rows: readonly Row[], isExport: boolean, source: string): BalanceFile['accounts'] {
+/**
+ * By account and unit.
+ * @param formats undefined: of an export, whose balances are integers and are added up.
+ */
+function added(
+  rows: readonly Row[],
+  source: string,
+  formats: readonly UnitFormat[] | undefined,
+): BalanceFile['accounts'] {
   const inCurrency = new Set(
     rows.filter(({ balance }) => /[.,]/.test(balance)).map(({ unit }) => unit.toLowerCase()),
   );
   const accounts = new Map<string, Map<string, Balance>>();
   for (const { account, unit, balance: amount, line } of rows) {
     const key = unit.toLowerCase();
-    const digits = inCurrency.has(key) && !isExport ? digitsOf(key) : 0;
+    const digits = formats && inCurrency.has(key) ? digitsOf(formats, key) : 0;
     const balance = amountIn(amount.trim(), digits);
     if (account === '' || unit === '' || balance === undefined) throw malformed(source, line);
     const units = accounts.get(account) ?? new Map<string, Balance>();
     const before = units.get(key);
-    if (before !== undefined && !isExport)
+    if (before !== undefined && formats)
       throw notDoneAbout(
         'balances',
         `${source}: line ${line} names an account and unit a second time`,

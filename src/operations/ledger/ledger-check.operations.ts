@@ -23,6 +23,7 @@ import { verifyLedger, type Verification } from './ledger-verification.js';
 import { acknowledgeLoss } from './loss-acknowledgement.js';
 import { notDone } from '../outcome.js';
 import { Stopped } from '../log/log-reader.js';
+import { tenantNamed } from '../tenants/tenant-operation.js';
 
 const differencesFound = (differences: readonly unknown[], where = ''): string =>
   `${differences.length} ${differences.length === 1 ? 'difference' : 'differences'}${where}`;
@@ -108,7 +109,9 @@ export const reconcile = recordedOperation({
   record: async (context, { period, against, balances = against }) => {
     const { core, scope, note, by } = context;
     const source = by.channel === 'cli' ? '--against' : 'against';
-    const file = balances === undefined ? undefined : await parseBalances(balances, source);
+    const { units } = await tenantNamed(core, scope.tenant);
+    const file =
+      balances === undefined ? undefined : await parseBalances(balances, source, units.formats);
     const done = await reconcileLedger(core, scope, { period, against: file }, context);
     if (period !== undefined) await noteLater(context, 'month', period);
     const overdue = done.result.units.reduce((sum, unit) => sum + unit.overdue, 0);
