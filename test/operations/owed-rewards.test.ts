@@ -61,6 +61,13 @@ const refunded: AccountEvent = {
   refundedBy: 'f',
 };
 
+const invoiceRefunded: AccountEvent = {
+  type: 'ReferralRefunded',
+  at: 1,
+  referralId: 'r',
+  referrer: ANN,
+};
+
 const eventReward = eventRewardId(ANN.account, 'e', 'default', 'per-order');
 
 const facts = (...events: readonly AccountEvent[]): Decoded[] =>
@@ -153,6 +160,12 @@ it('the referred side’s reward is not owed by an approval after the refund of 
   const converted = convertedBy({ referredReward: terms, referredStatus: 'PENDING' });
   expect(missing([started(), converted, moderated({})])).toEqual(ofReferred(2));
   expect(missing([started(), converted, refunded, moderated({})])).toEqual([]);
+});
+
+it('the referred side’s reward is not owed by an approval after the refund of the first invoice', () => {
+  const waiting = started({ referredReward: terms, referredStatus: 'PENDING' });
+  expect(missing([waiting, moderated({})])).toEqual(ofReferred(1));
+  expect(missing([waiting, invoiceRefunded, moderated({})])).toEqual([]);
 });
 
 it('the referred side’s reward that waited for an approval is owed from then on', () => {

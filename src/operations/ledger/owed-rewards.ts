@@ -39,6 +39,7 @@ export const OWED_REWARD_TYPES = [
   'ReferralStarted',
   'ReferralConverted',
   'ReferralModerated',
+  'ReferralRefunded',
   'ReferrerRewardEarnedByEvent',
   'EarningRefunded',
   'RewardGranted',
@@ -131,11 +132,11 @@ class AccountRead {
         const { rule, referralId } = event;
         if (rule !== CONVERSION_RULE || referralId === null) return;
         // The reward of the referrer is settled in the referrer's account.
-        if (this.earned.get(referralId)?.when !== 'CONVERTED') return;
-        this.earned.delete(referralId);
-        this.owed.delete(ofSide('referred', referralId));
+        if (this.earned.get(referralId)?.when === 'CONVERTED') this.endReferred(referralId);
         return;
       }
+      case 'ReferralRefunded':
+        return this.endReferred(event.referralId);
       case 'ReferralStarted':
       case 'ReferralConverted':
       case 'ReferralModerated': {
@@ -156,6 +157,12 @@ class AccountRead {
       default:
         return;
     }
+  }
+
+  /** After a refund a later approval of the referred side grants nothing. */
+  private endReferred(referralId: string): void {
+    this.earned.delete(referralId);
+    this.owed.delete(ofSide('referred', referralId));
   }
 
   private owe(key: string, { id: eventId, recordedAt }: Decoded['recorded'], earned: Earned): void {
