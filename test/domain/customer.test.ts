@@ -77,6 +77,15 @@ it('the status is that of the newest event by the time of the provider', () => {
   });
 });
 
+it('an older event that arrives after a move of the test clock undoes no newer one', () => {
+  const ended = received('b', 2, { kind: 'CANCELLED' });
+  const paid = received('a', 1, invoice(10), { aheadMs: 30 * 24 * 3_600_000 });
+  expect(picture(ended, paid)).toMatchObject({
+    status: 'CANCELLED',
+    firstPaid: { created: 1 + 30 * 24 * 3_600_000 },
+  });
+});
+
 it('in one second a payment counts most, then the end of the subscription, then a trial', () => {
   const [paid, ended] = [received('a', 1, invoice(10)), received('b', 1, { kind: 'CANCELLED' })];
   const trial = received('c', 1, { kind: 'TRIAL' });

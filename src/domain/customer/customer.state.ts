@@ -80,10 +80,10 @@ export interface CustomerReleased {
 
 export type CustomerEvent = ProviderEventReceived | CustomerReleased;
 
-/** Times are those of the tenant's clock. */
+/** Times are those of the tenant's clock, which was `aheadMs` ahead when they were recorded. */
 export type KnownFact = Pick<
   ProviderEventReceived,
-  'at' | 'eventRef' | 'created' | 'fact' | 'refs'
+  'at' | 'eventRef' | 'created' | 'aheadMs' | 'fact' | 'refs'
 > & {
   /** Null: erased. */
   readonly ids: ProviderIds | null;
@@ -114,7 +114,8 @@ export const isSeen = ({ seen }: CustomerState, eventRef: string): boolean =>
 export function evolve(state: CustomerState, event: CustomerEvent): CustomerState {
   if (event.type === 'CustomerReleased') return released(state, event);
   const { at, eventRef, created, fact, refs, ids, aheadMs: ahead = 0 } = event;
-  const times = { at: at + ahead, created: created + ahead };
+  const moved = ahead > 0 && { aheadMs: ahead };
+  const times = { at: at + ahead, created: created + ahead, ...moved };
   if (isSeen(state, eventRef)) return state;
   const known =
     fact.kind === 'IGNORED'
@@ -291,16 +292,21 @@ export function hasAnotherLive({ facts }: CustomerState, subscription: string | 
 /** How far the provider's clock may be ahead of the recording. */
 const AHEAD_MS = DAY_MS;
 
+/** The provider's own time: a moved test clock changes no order. */
+const createdOf = ({ created, aheadMs = 0 }: KnownFact): number => created - aheadMs;
+
 /** A time beyond `AHEAD_MS` counts as the end of its recording day (UTC). */
-const timeOf = ({ created, at }: KnownFact): number =>
-  created <= at + AHEAD_MS ? created : (dayOf(at) + 1) * DAY_MS;
+function timeOf(known: KnownFact): number {
+  const [created, at] = [createdOf(known), known.at - (known.aheadMs ?? 0)];
+  return created <= at + AHEAD_MS ? created : (dayOf(at) + 1) * DAY_MS;
+}
 
 /**
  * The provider's times are in seconds. In one second a subscription's end follows its other
  * statuses, and a payment follows both. The last criterion is arbitrary but independent of arrival.
  */
 function byTime(a: KnownFact, b: KnownFact): number {
-  const time = timeOf(a) - timeOf(b) || a.created - b.created;
+  const time = timeOf(a) - timeOf(b) || createdOf(a) - createdOf(b);
   const difference = time || rankOf(a.fact) - rankOf(b.fact);
   return difference || (a.eventRef < b.eventRef ? -1 : 1);
 }
