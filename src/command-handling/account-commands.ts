@@ -81,8 +81,10 @@ export class AccountCommands {
     return async (state) => {
       const tenant = await this.tenant(meta);
       return needs.decide((provided) => {
-        const now = ledgerTime(tenant, meta.scope.mode, this.parts.sources.clock());
-        return decide(state, command, { now, account, tenant, provided, commandId, ids });
+        const real = this.parts.sources.clock();
+        const now = ledgerTime(tenant, meta.scope.mode, real);
+        const times = { now, aheadMs: now - real };
+        return decide(state, command, { ...times, account, tenant, provided, commandId, ids });
       });
     };
   }

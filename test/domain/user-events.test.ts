@@ -128,6 +128,20 @@ it('events of one batch are received once; another batch, or none, is another ti
   }
 });
 
+it('a batch is remembered for more than a real day, however far the test clock was moved', () => {
+  const aheadMs = 30 * 86_400_000;
+  const moved = { batch: 'new', at: NOW + aheadMs, aheadMs };
+  given([...HERE, earlier(content(), { batch: 'old', at: NOW }), earlier(content(), moved)])
+    .when(receive(null, [content()], { batch: 'old' }))
+    .refused('EVENTS_ALREADY_RECEIVED');
+  given(HERE)
+    .when(receive(null, [content()], { batch: 'new', aheadMs }))
+    .then(received(0, content(), { batch: 'new', aheadMs }));
+  given(HERE)
+    .when(receive(null, [content()], { aheadMs }))
+    .then(received());
+});
+
 it('events of a batch are remembered for more than a day, and not for ever', () => {
   const DAY = 86_400_000;
   const late = (at: number) =>

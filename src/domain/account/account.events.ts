@@ -310,13 +310,17 @@ export type AccountEvent =
   | Fact<'ReferralWithdrawn', { referralId: string }>
   /** An unrecorded reservation for this account may be taken over. */
   | Fact<'ReservationLapsed', { kind: LapsingKind; holder: PersonId | null }>
-  /** `batch`, `idRef`: keyed hashes. `repeated`: by its id; no rule counts it. */
+  /**
+   * `batch`, `idRef`: keyed hashes. `aheadMs`, of a batch with a key: how far the test clock was
+   * ahead. `repeated`: by its id; no rule counts it.
+   */
   | Fact<
       'UserEventReceived',
       {
         userEventId: string;
         person: PersonId;
         batch: string | null;
+        aheadMs?: number;
         content: Personal<UserEventContent>;
         recalled?: Personal<RecalledNumbers>;
         idRef?: string;

@@ -158,7 +158,11 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
         batches:
           event.batch === null
             ? state.batches
-            : rememberBatch(state.batches, batchKey(event.person, event.batch), event.at),
+            : rememberBatch(
+                state.batches,
+                batchKey(event.person, event.batch),
+                event.at - (event.aheadMs ?? 0),
+              ),
       };
     // In the referrer's account; the event informs the policy that grants the reward.
     case 'ReferrerRewardEarnedByEvent':

@@ -6,6 +6,8 @@ import type { ValueRef } from '../users/refundable.js';
 /** Inputs of a decision. Retries change only the time, the tenant and the needs. */
 export interface Circumstances {
   readonly now: number;
+  /** How far `now` is ahead of the real clock; missing: not at all. */
+  readonly aheadMs?: number;
   readonly account: AccountRef;
   /** With its current programs. */
   readonly tenant: OpenTenant;

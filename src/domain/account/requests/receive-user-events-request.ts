@@ -48,6 +48,7 @@ export function requestReceiveUserEvents(
     programs,
     // Only a keyed hash of the client's text is kept.
     batch: idempotencyKey === undefined ? null : ids.batchRef(userId, idempotencyKey),
+    aheadMs: given.aheadMs,
     rewardIdOf: ids.rewardOfEvent,
     valueRef: ids.valueRef,
   });

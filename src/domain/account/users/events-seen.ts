@@ -155,7 +155,7 @@ export function addNumbers(
   return numbers.set(key, greatest);
 }
 
-/** Idempotency keys of batches are promised for a day. */
+/** Idempotency keys of batches are promised for a day of the real clock. */
 const BATCH_REMEMBERED_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** A user id that is used again after an erasure starts without keys. */

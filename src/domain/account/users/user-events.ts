@@ -50,6 +50,8 @@ export interface ReceiveUserEvents {
   readonly events: readonly ReceivedEvent[];
   /** Keyed hash of the batch's idempotency key; null: none. */
   readonly batch: string | null;
+  /** How far the test clock is ahead. */
+  readonly aheadMs?: number | undefined;
   /** All of the tenant: a user takes part in each. */
   readonly programs: readonly Program[];
   /** About the account's referral; the program is that referral's. */
@@ -86,13 +88,14 @@ function receive(
   command: ReceiveUserEvents,
 ): void {
   const { userEventId, content, idRef } = received;
-  const { programs, context, batch } = command;
+  const { programs, context, batch, aheadMs = 0 } = command;
   const event = {
     type: 'UserEventReceived' as const,
     at: context.now,
     userEventId,
     person,
     batch,
+    ...(batch !== null && aheadMs > 0 && { aheadMs }),
     content: personal(person, content),
     ...(idRef !== null && { idRef }),
   };
