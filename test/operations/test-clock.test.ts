@@ -58,6 +58,21 @@ test('a tenant has no test clock until it is moved, and live mode never has one'
   expect(await ofOperator('live')).toBeNull();
 });
 
+test('a proposal ends by the real clock', async () => {
+  const person = await aPerson(tenant.test);
+  await clock('--advance', '30d');
+  const of = [tenant.alias, '--mode', 'test', '--json'];
+  const correction = ['--user', person.id, '--unit', 'CENTS', '--amount', '5', '--reason', 'r'];
+  const proposed = await command(
+    ...['ledger', 'propose', ...of, person.accountId, ...correction, '--by', 'fay'],
+  );
+  const { id } = JSON.parse(proposed.out) as { readonly id: string };
+  expect(await command('ledger', 'approve', id, '--by', 'gil')).toMatchObject({ code: 0 });
+  const { out } = await command('ledger', 'proposals', ...of);
+  const [{ endedAt, state }] = JSON.parse(out) as [{ endedAt: string; state: string }];
+  expect([state, fromDays(0, endedAt) < MINUTE_MS]).toEqual(['approved', true]);
+});
+
 test('webhooks of exports and themes are created by the test clock of their event', async () => {
   const hooks = receiver.url('/exported');
   await tenant.test.post('/subscription', { endpointUrl: hooks, name: 'exported' });
