@@ -122,7 +122,7 @@ test('a grant above what is left of the limit is proposed, and finance approves 
       key,
     );
   expect(await grant(9_000, 'sue', 'k1')).toMatchObject({ rewardId: expect.any(String) as string });
-  // The key's own grant does not count when its form is sent again.
+  // It is granted once when its form is sent again.
   expect(await grant(9_000, 'sue', 'k1')).toMatchObject({ rewardId: expect.any(String) as string });
   expect(await grant(9_000, 'tom')).toMatchObject({ rewardId: expect.any(String) as string });
   expect(await grant(1_000, 'sue')).toMatchObject({ rewardId: expect.any(String) as string });
@@ -141,6 +141,36 @@ test('a grant above what is left of the limit is proposed, and finance approves 
       adjustment: { reason: { value: 'r' }, by: { value: 'sue' }, approvedBy: { value: 'fay' } },
     },
   });
+});
+
+test('a form without a kept answer acts once, whatever is left of the limit by then', async () => {
+  const { alias, live } = await running.service.createTenant();
+  const of = { tenant: alias, mode: 'live' as const };
+  const { core } = running.service.service;
+  const ann = await aPerson(live);
+  const form = { ...of, ...ofUser(ann), type: 'CREDIT', unit: 'CENTS', reason: 'late parcel' };
+  const grant = (amount: number, key: string) =>
+    calledBy<object>(running.service, 'sue', grantReward, { ...form, amount }, key);
+  const limit = async (amount: number): Promise<void> => {
+    const grantLimits = [{ unit: 'CENTS', amount }];
+    const now = Date.now();
+    await core.tenantCommands.execute(alias, { type: 'ChangeUnitSettings', grantLimits, now });
+    await core.pool.query(
+      'update ledger.idempotency_keys set answer = null, owner = 0 where tenant = $1',
+      [alias],
+    );
+  };
+  const granted = await grant(9_000, 'granted');
+  const proposed = await grant(2_000, 'proposed');
+  expect([granted, proposed].map((done) => 'proposal' in done)).toEqual([false, true]);
+  await limit(50_000);
+  expect(await grant(2_000, 'proposed')).toEqual(proposed);
+  await limit(1);
+  expect(await grant(9_000, 'granted')).toEqual(granted);
+  const account = core.names.accountRef(of, ann.accountId);
+  expect(await listProposals(core, of, { account, limit: 5, now: Date.now() })).toHaveLength(1);
+  const path = `/reward?accountId=${ann.accountId}`;
+  expect((await live.get<readonly object[]>(path)).body).toHaveLength(1);
 });
 
 test('a reward is cancelled with a reason, in its own account only', async () => {

@@ -15,8 +15,8 @@ const PAGE = 500n;
 const GRANTS: ReadonlySet<string> = new Set(['RewardGranted']);
 
 interface AskedLimit {
-  /** Of the operator's command, whose own grant does not count. */
-  readonly meta: StaffMeta;
+  /** Of the operator's command. */
+  readonly meta: Pick<StaffMeta, 'actor'>;
   readonly account: string;
   readonly unit: string;
 }
@@ -34,7 +34,7 @@ export async function grantLimitLeft(
   const stream = core.names.accountStream(scope, core.names.accountRef(scope, account));
   for await (const recent of newestFirst(core, stream, timeNow() - PERIOD_MS))
     for (const { event, envelope } of await decodeTypes(core.codec, recent, GRANTS)) {
-      const isOwn = envelope.actor.id === meta.actor.id && envelope.commandId !== meta.commandId;
+      const isOwn = envelope.actor.id === meta.actor.id;
       if (event.type !== 'RewardGranted' || event.reason === undefined || !isOwn) continue;
       const { value } = event;
       if (value.type === 'CREDIT' && unitKey(value.unit) === unitKey(unit))

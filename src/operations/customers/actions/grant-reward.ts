@@ -1,8 +1,10 @@
 import * as z from 'zod';
+import { proposalDays } from '../../../command-handling/proposal-days.js';
 import type { PersonId } from '../../../domain/account/account.events.js';
 import type { RewardValue } from '../../../domain/program.js';
 import { isUnit, trimmedUnit } from '../../../domain/units.js';
 import type { Scope } from '../../../domain/scope.js';
+import { timeNow } from '../../../foundation/world.js';
 import type { Core } from '../../../stores/core.js';
 import { operatorMeta, type Staff, type StaffMeta } from '../../audit.js';
 import type { Done } from '../../audited.js';
@@ -110,7 +112,10 @@ async function granted(
   const { account, user, name = null, expires: dateExpires = null, reason: why } = asked;
   if (value.type === 'CREDIT') {
     const { unit, assignedCredit: amount } = value;
-    if (amount > (await grantLimitLeft(core, scope, { meta, account, unit }))) {
+    const isProposed =
+      (await wasProposed(core, meta, account)) ??
+      amount > (await grantLimitLeft(core, scope, { meta, account, unit }));
+    if (isProposed) {
       const correction = { accountId: account, userId: user, unit, amount, reason: why };
       const grant = { name, dateExpires };
       const { done, replayed } = await proposeNow(core, meta, { ...correction, grant });
@@ -133,6 +138,26 @@ async function granted(
   const event = events.find(({ type }) => type === 'RewardGranted');
   if (event?.type !== 'RewardGranted') throw new Error('a grant has recorded no reward');
   return { done: { rewardId: event.rewardId, position, person: personOf(outcome) }, replayed };
+}
+
+/**
+ * Whether an earlier attempt with the key was proposed or granted, whatever is left of the limit by
+ * now. Undefined: there is none.
+ */
+async function wasProposed(
+  { streams, names }: Pick<Core, 'streams' | 'names'>,
+  meta: StaffMeta,
+  account: string,
+): Promise<boolean | undefined> {
+  const { scope, idempotency } = meta;
+  if (idempotency === null) return undefined;
+  const stream = names.accountStream(scope, names.accountRef(scope, account));
+  if ((await streams.accounts.load(stream)).handled.find(meta)) return false;
+  for (const day of proposalDays(timeNow())) {
+    const { handled } = await streams.proposals.load(names.proposalsStream(scope, day));
+    if (handled.find(meta)) return true;
+  }
+  return undefined;
 }
 
 /** @throws {NotDone} when a member of its type is missing. */
