@@ -34,14 +34,15 @@ const pushed = (
   granted: typeof EUROS,
   call: ProviderCall,
   reference: string,
+  at = Date.now(),
 ): readonly AccountEvent[] => [
   granted,
   aboutPush('RewardPushStarted', granted, {
-    at: Date.now(),
+    at,
     amount: granted.value.type === 'CREDIT' ? granted.value.assignedCredit : 0,
     body: personal(SUBJECT, { calls: [call], done: [] }),
   }),
-  aboutPush('RewardPushed', granted, { at: Date.now(), reference: personal(SUBJECT, reference) }),
+  aboutPush('RewardPushed', granted, { at, reference: personal(SUBJECT, reference) }),
 ];
 const balance = (amount: number): ProviderCall => ({
   kind: 'BALANCE_CREDIT',
@@ -71,6 +72,10 @@ const DISCOUNT_CALL = {
 const DISCOUNTED = pushed(OFF, DISCOUNT_CALL, 'di_1');
 /** The ledger has its terms instead of its id. */
 const FOUND = pushed(OFF, DISCOUNT_CALL, 'ref_10_3');
+const ONCE_CALL = { ...DISCOUNT_CALL, months: null } as const;
+const ONCE = pushed(OFF, ONCE_CALL, 'di_1');
+const AHEAD = Date.now() + 30 * 86_400_000;
+const ONCE_AHEAD = pushed(OFF, ONCE_CALL, 'di_1', AHEAD);
 const INVOICED = [subscriptionChanged({ status: 'PAID', value: 19.99 })];
 
 interface AtProvider {
@@ -80,6 +85,8 @@ interface AtProvider {
   readonly added?: readonly PaidDiscount[];
   readonly hasPaid?: boolean;
   readonly isMissing?: true;
+  /** The ledger's time. */
+  readonly now?: number;
   /** What the ledger has of former accounts of the customer. */
   readonly former?: readonly (readonly [string, number | null])[];
 }
@@ -93,8 +100,10 @@ const one = (over: Partial<RewardCredit> = {}): RewardCredit => ({
 
 async function differences(
   events: readonly AccountEvent[],
-  { credits = [], discounts = [], added = [], hasPaid = false, isMissing, former = [] }: AtProvider,
+  provider: AtProvider,
 ): Promise<readonly Omit<PaymentDifference, 'account'>[]> {
+  const { credits = [], discounts = [], added = [], hasPaid = false, isMissing } = provider;
+  const { former = [], now = Date.now() } = provider;
   const state = fold([...BEGAN, ...events]);
   if (state.status === 'absent') throw new Error('the account is there');
   const found: Omit<PaymentDifference, 'account'>[] = [];
@@ -106,6 +115,7 @@ async function differences(
     state,
     'cus_1',
     {
+      now,
       async *rewardCredits() {
         yield* await answer(credits);
       },
@@ -152,6 +162,13 @@ it.each([
     DISCOUNTED,
     { added: [addedTo('sub_1', true), addedTo('sub_2', false)], discounts: ['di_2'] },
   ],
+  ['a discount of one invoice, which may be used', ONCE, {}],
+  [
+    'a discount whose months are over by the test clock',
+    DISCOUNTED,
+    { now: Date.now() + 90 * 86_400_000 },
+  ],
+  ['a discount of one invoice, ahead by the test clock', ONCE_AHEAD, { now: AHEAD }],
   [
     'a discount that was found by its reward, behind a log that lost its end',
     FOUND,

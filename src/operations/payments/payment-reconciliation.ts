@@ -3,7 +3,6 @@ import type { OpenAccount } from '../../domain/account/account-shapes.js';
 import type { RewardState } from '../../domain/account/rewards/reward-state.js';
 import { belongsToOtherAccount } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
-import { timeNow } from '../../foundation/world.js';
 import { ProviderFailure, type ProviderCalls } from '../../payments/payment-provider.js';
 import { accountsInLog } from '../ledger/ledger-entries.js';
 import { notDone } from '../outcome.js';
@@ -101,6 +100,7 @@ async function callsOf(
   let former: Promise<FormerRewards> | undefined;
   return {
     ...calls,
+    now: await core.tenants.now(scope),
     formerRewards: () => (former ??= formerRewards(core, scope, customer)),
     async *paidInvoices(customer) {
       for await (const invoice of calls.paidInvoices(customer)) {
@@ -122,6 +122,8 @@ type ComparedCalls = Pick<
   ProviderCalls,
   'rewardCredits' | 'subscriptionsOf' | 'discountsFor' | 'paidInvoices'
 > & {
+  /** The ledger's time, which dates the calls: in test mode that of the test clock. */
+  readonly now: number;
   /** Read from the log when the provider has a credit that is of no reward of the account. */
   formerRewards(): Promise<FormerRewards>;
 };
@@ -151,7 +153,8 @@ export async function compareAccount(
   const former = credits.size > 0 ? await calls.formerRewards() : new Map<string, number | null>();
   for (const [rewardId, found] of credits)
     compareCredit(formerCredit(former.get(rewardId), found), found, note);
-  await compareDiscounts(rewards.flatMap(discountNow), customer, calls, note);
+  const discounts = rewards.flatMap((reward) => discountAt(calls.now, reward));
+  await compareDiscounts(discounts, customer, calls, note);
   const hasPaid = await orMissing(isAny(calls.paidInvoices(customer)), false);
   note('CONVERSION', state.everPaid ? 'PAID' : null, hasPaid ? 'PAID' : null);
 }
@@ -224,8 +227,8 @@ async function compareDiscounts(
 type Subscriptions = Awaited<ReturnType<ProviderCalls['subscriptionsOf']>>;
 
 /**
- * Whether a discount that the ledger knows by its terms exists: after a loss of the log's end it was
- * found by the reward's id, which is stored with the terms.
+ * Whether a discount that the ledger knows by its terms exists: after a loss of the log's end it
+ * was found by the reward's id, which is stored with the terms.
  */
 const isOn = (subscription: string, open: Subscriptions): boolean =>
   open.some(({ id, discounts }) => id === subscription && discounts.length > 0);
@@ -281,15 +284,15 @@ function creditOf({ value, paid, pushed }: RewardState): LedgerCredit | null {
 
 const SHORTEST_MONTH_MS = 28 * 24 * 3_600_000;
 
-type LedgerDiscount = ReturnType<typeof discountNow>[number];
+type LedgerDiscount = ReturnType<typeof discountAt>[number];
 
 /** A discount whose months are not over. One of a single invoice ends with it. */
-function discountNow({ rewardId, pushed }: RewardState) {
+function discountAt(now: number, { rewardId, pushed }: RewardState) {
   const [call] = pushed?.calls ?? [];
   if (pushed?.status !== 'PUSHED' || pushed.reference === null || call?.kind !== 'DISCOUNT')
     return [];
   const endsAt = pushed.at + (call.months ?? 0) * SHORTEST_MONTH_MS;
-  if (timeNow() >= endsAt) return [];
+  if (now >= endsAt) return [];
   const { subscription, percent } = call;
   return [{ rewardId, reference: pushed.reference, subscription, percent }];
 }
