@@ -379,7 +379,7 @@ test('support grants, edits and cancels once per form, each with its reason or v
     action: 'grant',
     user: userId,
     type: 'CREDIT',
-    unit: 'CENTS USD',
+    unit: 'CENTS',
     key: accountId,
   };
   const refused = await post('sam', path, { ...grant, amount: '1,250.00', reason: 'sorry' });
@@ -414,6 +414,30 @@ test('support grants, edits and cancels once per form, each with its reason or v
   expect(late.status).toBe(400);
   expect(late.text).toContain('sam');
   expect((await get('sam', path)).text).toContain('Nora Neu');
+});
+
+test('support grants credit of a unit with a space, previewed in the currency of the credit', async () => {
+  const { accountId, userId } = await rewarded(900);
+  const inEuros = { unit: 'CENTS', assignedCredit: 100, currency: 'EUR' };
+  for (const value of [{ unit: 'Gold' }, { unit: 'Gold stars' }, inEuros])
+    await sent(`/rewards/account/${accountId}/user/${userId}`, {
+      type: 'CREDIT',
+      assignedCredit: 1,
+      ...value,
+    });
+  const path = ofTenant(`/accounts/${accountId}`);
+  const grant = { action: 'grant', user: userId, type: 'CREDIT', key: accountId, reason: 'sorry' };
+  const cents = await post('sam', path, { ...grant, unit: 'CENTS', amount: '12.50' });
+  expect(cents.text).toContain('€12.50 &#x3D; 1,250 CENTS');
+  expect(cents.text).toContain('EUR (CENTS)');
+  const stars = { ...grant, unit: 'Gold stars', amount: '5' };
+  const preview = await post('sam', path, stars);
+  expect(preview.text).toContain('<strong>5 Gold stars</strong>');
+  const shown = hiddenIn(preview, 'shown').replaceAll('&quot;', '"');
+  expect(await post('sam', path, { ...stars, shown })).toMatchObject({ status: 303 });
+  const granted = await get('sam', path);
+  expect(figures(granted, 'available:Gold stars')).toEqual(['6']);
+  expect(figures(granted, 'available:Gold')).toEqual(['1']);
 });
 
 test('the page of an account shows an earlier moment', async () => {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
-import { CENTS, formatOf } from '../../domain/tenant/unit-settings.js';
+import { moneyText } from '../../domain/money.js';
+import { CENTS } from '../../domain/tenant/unit-settings.js';
+import { unitKey } from '../../domain/units.js';
 import { blockUser, unblockUser } from '../../operations/customers/actions/block-user.js';
 import { cancelReward } from '../../operations/customers/actions/cancel-reward.js';
 import { editableUser, editUser } from '../../operations/customers/actions/edit-user.js';
@@ -10,6 +12,7 @@ import {
   needsApproval,
   type AskedGrant,
 } from '../../operations/customers/actions/grant-reward.js';
+import { correctableAccount } from '../../operations/ledger/correctable-account.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import type { Operation } from '../../operations/registry/operation.js';
 import type { OwnWrites } from '../../http/writing/own-writes.js';
@@ -17,7 +20,6 @@ import { staffOf, type TenantCall } from '../console-call.js';
 import { faultAt, faultsIn, faultsOf, type Faults } from '../view/faults.js';
 import type { DoneKey } from '../view/layout.js';
 import { momentOf } from '../view/list-page.js';
-import { shownAmounts } from '../view/shown-amounts.js';
 import { amountText } from '../view/templates.js';
 import { typedAmount } from '../view/typed-amount.js';
 import { queried, type TenantPages } from './tenant-pages.js';
@@ -42,7 +44,6 @@ export interface GrantPreview {
 
 /** The account of the page, as its forms need it. */
 interface OfPage {
-  readonly currency: string | null;
   readonly userIds: readonly string[];
   readonly isSupport: boolean;
   readonly units: readonly { readonly unit: string }[];
@@ -149,10 +150,9 @@ export class AccountActions {
     };
     if (form.text('type') === 'PCT_DISCOUNT')
       return { ...shared, type: 'PCT_DISCOUNT', percent: Number(form.text('percent') || NaN) };
-    const [unit = '', currency = ''] = form.text('unit').split(' ');
-    const formats = (await this.pages.core.tenants.find(call.scope.tenant))?.units.formats ?? [];
-    const format = formatOf(formats, unit, currency || null);
-    const typed = typedAmount(form.text('amount'), format);
+    const unit = form.text('unit');
+    const formatOf = await this.formatsOf(call, of.account);
+    const typed = typedAmount(form.text('amount'), formatOf(unit));
     if ('problem' in typed) return faultAt('amount', typed.problem);
     return { ...shared, type: 'CREDIT', unit, amount: typed.amount };
   }
@@ -171,12 +171,9 @@ export class AccountActions {
     };
     if (unit === undefined || amount === undefined)
       return { ...shared, booked: `A discount of ${percent}%`, isProposed: false };
-    const [, currency = ''] = call.form.text('unit').split(' ');
-    const text = await shownAmounts(core.tenants, call.scope);
-    const [money, exact] = [
-      text(amount, unit, currency || null),
-      amountText(amount, unit, undefined),
-    ];
+    const format = (await this.formatsOf(call, account))(unit);
+    const money = amountText(amount, unit, () => format && moneyText(format));
+    const exact = amountText(amount, unit, undefined);
     const asked = { account, unit, amount };
     const isProposed = await needsApproval(core, call.ledger, staffOf(call), asked);
     return { ...shared, booked: money === exact ? exact : `${money} = ${exact}`, isProposed };
@@ -203,27 +200,27 @@ export class AccountActions {
       preview: preview ? { ...preview, shown: shownOf(call) } : null,
       users: page.userIds,
       types: GRANT_TYPES,
-      units: await this.unitsOf(call, page),
+      units: await this.unitsOf(call, account, page),
       edit: kind === 'edit' ? await this.editForm(call, account, user) : null,
       forget: kind === 'forget' ? await this.forgetForm(call, account, user) : null,
     };
   }
 
   /** Units of the tenant and of the account; each with the currency of its amounts. */
-  private async unitsOf(call: TenantCall, { currency, units }: OfPage) {
+  private async unitsOf(call: TenantCall, account: string, { units }: OfPage) {
     const formats = (await this.pages.core.tenants.find(call.scope.tenant))?.units.formats ?? [];
-    const known = new Set([
-      CENTS,
-      ...formats.map(({ unit }) => unit),
-      ...units.map(({ unit }) => unit),
-    ]);
-    return [...known].map((unit) => {
-      const format = formatOf(formats, unit, currency);
-      return {
-        value: format ? `${unit} ${currency ?? ''}`.trim() : unit,
-        words: format ? `${format.currency} (${unit})` : unit,
-      };
+    const known = new Map([CENTS, ...[...formats, ...units].map(({ unit }) => unit)].map(byKey));
+    const formatOf = await this.formatsOf(call, account);
+    return [...known.values()].map((unit) => {
+      const format = formatOf(unit);
+      return { value: unit, words: format ? `${format.currency} (${unit})` : unit };
     });
+  }
+
+  /** How amounts of the account's units are typed and shown. */
+  private async formatsOf({ ledger }: TenantCall, account: string) {
+    const found = await correctableAccount(this.pages.core, ledger, account);
+    return (unit: string) => found?.formatOf(unit);
   }
 
   private async editForm(call: TenantCall, account: string, user: string) {
@@ -250,6 +247,8 @@ export class AccountActions {
     return { lost: found.lost.length, staying: found.staying.length };
   }
 }
+
+const byKey = (unit: string) => [unitKey(unit), unit] as const;
 
 const isoOf = (at: number | undefined): string =>
   at === undefined ? '' : new Date(at).toISOString();
