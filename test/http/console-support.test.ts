@@ -416,7 +416,7 @@ test('support grants, edits and cancels once per form, each with its reason or v
   expect((await get('sam', path)).text).toContain('Nora Neu');
 });
 
-test('support grants credit of a unit with a space, previewed in the currency of the credit', async () => {
+test('support grants credit of a unit with a space, shown in the currency of the credit', async () => {
   const { accountId, userId } = await rewarded(900);
   const inEuros = { unit: 'CENTS', assignedCredit: 100, currency: 'EUR' };
   for (const value of [{ unit: 'Gold' }, { unit: 'Gold stars' }, inEuros])
@@ -438,6 +438,8 @@ test('support grants credit of a unit with a space, previewed in the currency of
   const granted = await get('sam', path);
   expect(figures(granted, 'available:Gold stars')).toEqual(['6']);
   expect(figures(granted, 'available:Gold')).toEqual(['1']);
+  expect(granted.text).toContain('€10.00');
+  expect(granted.text).not.toContain('$10.00');
 });
 
 test('the page of an account shows an earlier moment', async () => {

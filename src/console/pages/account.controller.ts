@@ -161,7 +161,6 @@ export class ConsoleAccountController {
     const kept = { asOf: asked['asOf'] ?? '', position: asked['position'] ?? '' };
     return {
       ...headerView(found),
-      currency: found.currency,
       userIds: found.people.flatMap(({ userId }) => userId ?? []),
       position: found.position,
       eventCount: found.eventCount,

@@ -1,6 +1,8 @@
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
 import { unitOf, type AccountState, type OpenAccount } from '../../domain/account/account.state.js';
 import { shownReward } from '../../domain/account/rewards/shown-state.js';
+import { CENTS } from '../../domain/tenant/unit-settings.js';
+import { unitKey } from '../../domain/units.js';
 import type { Decoded } from '../../event-log/codec.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { actorInWords } from './actor-in-words.js';
@@ -46,7 +48,8 @@ export class ShownAccount {
       isOpen: open !== undefined,
       /** Of an open account, as people read it. */
       state: open === undefined ? null : SUBSCRIPTIONS[open.subscription?.status ?? 'TRIAL'],
-      currency: open?.currency ?? null,
+      /** Of its amounts in CENTS: that of the credit, else of the account. */
+      currency: open?.currencies.get(unitKey(CENTS)) ?? open?.currency ?? null,
       referral: open === undefined ? null : this.referral(open),
       people: open === undefined ? [] : this.people(open),
       rewards: open === undefined ? [] : this.rewards(open),
