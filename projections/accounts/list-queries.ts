@@ -7,6 +7,7 @@ import {
   type RowListing,
   type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
+import { currencyOfCents } from '../rewards/currency-queries.js';
 
 export const ACCOUNT_STATES = ['Trial', 'Paid', 'Free', 'Cancelled'] as const;
 export type AccountState = (typeof ACCOUNT_STATES)[number];
@@ -38,6 +39,7 @@ export interface AccountListRow {
   readonly people: readonly string[];
   readonly peopleCount: number;
   readonly currency: string;
+  readonly currencyOfCents: string;
   readonly state: AccountState;
   readonly opened: number;
   /** The code that referred it; null: none, or its owner is forgotten. */
@@ -53,7 +55,7 @@ const STATE = sql`initcap(coalesce(a.subscription ->> 'status', 'TRIAL'))`;
 
 export const ACCOUNTS: RowListing<AccountValues, AccountSort> = {
   name: 'accounts_list',
-  joins: ['users'],
+  joins: ['users', 'rewards'],
   from: ({ tableOf }) => sql`${tableOf('accounts', 'accounts')} a`,
   scope: ['a.tenant', 'a.mode'],
   key: 'a.account_ref',
@@ -87,7 +89,8 @@ export const ACCOUNTS: RowListing<AccountValues, AccountSort> = {
     'accountId', a.account_id, 'people', array(
       select ${nameOf('u', sql.ref('u.user_id'))} from ${tableOf('users', 'users')} u
       where u.account_ref = a.account_ref order by u.user_id limit ${PEOPLE_NAMED}),
-    'peopleCount', people.counted, 'currency', a.currency, 'state', ${STATE},
+    'peopleCount', people.counted, 'currency', a.currency,
+    'currencyOfCents', ${currencyOfCents(tableOf)}, 'state', ${STATE},
     'opened', a.date_opened, 'code', code.used)`,
 };
 

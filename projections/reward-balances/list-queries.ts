@@ -11,6 +11,7 @@ import {
   type RowListing,
   type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
+import { currencyOfCents } from '../rewards/currency-queries.js';
 
 /** All given ones must match. */
 export interface BalanceFilters {
@@ -27,6 +28,7 @@ export interface BalanceListRow {
   readonly account: string;
   /** Names of its first people, otherwise their ids. */
   readonly people: readonly string[];
+  /** Of the account's CENTS. */
   readonly currency: string;
   /** As first spelled. */
   readonly unit: string;
@@ -91,7 +93,7 @@ const OF_BALANCES: ReadonlySet<BalanceSort | undefined> = new Set(['unit', 'bala
 /** The balances of now, as pages and files list them. */
 export const BALANCES: RowListing<BalanceValues, BalanceSort> = {
   name: 'balances_list',
-  joins: ['accounts', 'users'],
+  joins: ['accounts', 'users', 'rewards'],
   // A page in the order of accounts reads the balances of its own accounts only. An order of
   // balances needs all of them: together that takes a third of the time (200,000 accounts).
   from: (context, sort) =>
@@ -120,7 +122,8 @@ export const BALANCES: RowListing<BalanceValues, BalanceSort> = {
   row: ({ tableOf }) => sql`json_build_object('account', a.account_id, 'people', array(
       select ${nameOf('u', sql.ref('u.user_id'))} from ${tableOf('users', 'users')} u
       where u.account_ref = a.account_ref order by u.user_id limit ${PEOPLE_NAMED}),
-    'currency', a.currency, 'unit', b.unit, 'available', b.available, 'pending', b.pending)`,
+    'currency', ${currencyOfCents(tableOf)}, 'unit', b.unit, 'available', b.available,
+    'pending', b.pending)`,
   about: (context) =>
     context.given.pattern ? undefined : sql`select from (${parts(context, false)}) parts`,
   // Rows of people are counted up to the limit; of fewer, the pairs of account and unit.
@@ -158,9 +161,10 @@ export async function balanceSums(
       return sql<{ json: Record<keyof BalanceSum, string> }>`
         select json_build_object('unit', min(unit), 'currency', currency,
           'available', sum(available)::text, 'pending', sum(pending)::text) as json
-        from (${parts(context, false)}) parts
-        join ${tableOf('accounts', 'accounts')} a on a.account_ref = parts.account_ref
-        ${matching ? sql`where ${matching}` : sql``}
+        from (select unit_key, unit, available, pending, ${currencyOfCents(tableOf)} as currency
+          from (${parts(context, false)}) parts
+          join ${tableOf('accounts', 'accounts')} a on a.account_ref = parts.account_ref
+          ${matching ? sql`where ${matching}` : sql``}) held
         group by unit_key, currency order by unit_key, currency`;
     },
   });

@@ -273,6 +273,28 @@ test('rewards are found by date, program, unit, and words of ids and names', asy
   expect((await rewards({ text: '%' })).total).toBe(0);
 });
 
+test('CENTS have the currency of the credit, else that of the account', async () => {
+  const { rows } = await accounts({ text: 'account-' });
+  const seen = rows.map(({ accountId, currency, currencyOfCents }) => [
+    accountId,
+    currency,
+    currencyOfCents,
+  ]);
+  expect(seen).toEqual(expect.arrayContaining([['account-6', 'USD', 'EUR']]));
+  expect(seen).toEqual(expect.arrayContaining([['account-2', 'USD', 'USD']]));
+  const balances = await reads.balances.page(SCOPE, { filters: {}, sort: 'account', ...ALL });
+  const expected = new Map<string, bigint>();
+  for (const { account, unit, currency, available } of balances.rows) {
+    expect(currency).toBe(rows.find((row) => row.accountId === account)?.currencyOfCents);
+    const key = `${unit} ${currency}`;
+    expected.set(key, (expected.get(key) ?? 0n) + BigInt(available));
+  }
+  const sums = await reads.balanceSums(SCOPE);
+  expect(new Map(sums.map((sum) => [`${sum.unit} ${sum.currency}`, sum.available]))).toEqual(
+    expected,
+  );
+});
+
 const ROWS = 1.5 * COUNTED_MAX;
 
 test('a total beyond what is counted is marked as an estimate', async () => {

@@ -100,7 +100,7 @@ export class ConsoleBalancesController {
     const words = text.toLowerCase().split(/\s+/);
     return found
       .map((balance) => {
-        const { people = [], currency = '' } = known.get(balance.account) ?? {};
+        const { people = [], currencyOfCents: currency = '' } = known.get(balance.account) ?? {};
         return { ...balance, people, currency };
       })
       .filter((row) => unit === '' || row.unit.toLowerCase() === unit.toLowerCase())

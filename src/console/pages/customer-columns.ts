@@ -66,9 +66,11 @@ export const ACCOUNT_COLUMNS = (
     },
     column(['state', 'State'], ({ state }) => stateCell(state)),
     column(['currency', 'Currency', 'minor'], (row) => textCell(row.currency)),
-    column(['balances', 'Available', 'unsorted'], ({ balances, currency }) =>
+    column(['balances', 'Available', 'unsorted'], ({ balances, currencyOfCents }) =>
       textCell(
-        balances.map(({ unit, available }) => amount(available, unit, currency)).join(', ') || null,
+        balances
+          .map(({ unit, available }) => amount(available, unit, currencyOfCents))
+          .join(', ') || null,
       ),
     ),
     ...(showsPersonal

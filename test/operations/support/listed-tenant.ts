@@ -109,6 +109,8 @@ const DATES = {
   due: { dateScheduledFor: NOW, redeemsAutomatically: true },
 } as const;
 
+const FROM_PARTNERS = { source: 'REFERRED', programId: 'partners' } as const;
+
 function rewardsOf(n: number): readonly AccountEvent[] {
   const at = 2_100 + n;
   const give = (
@@ -146,7 +148,7 @@ function rewardsOf(n: number): readonly AccountEvent[] {
     case 5:
       return [give('due', credit(80), DATES.due), give('percent', discount(10), DATES.future)];
     case 6:
-      return [give('program', credit(5), { source: 'REFERRED', programId: 'partners' })];
+      return [give('program', credit(5, 'CENTS', 'EUR'), FROM_PARTNERS)];
     case 9:
       return [give('gone', credit(1_000))];
     default:
