@@ -108,6 +108,20 @@ test('activity has operator, channel, sentence, object and reason, without acces
   expect(await listActivity(core, later)).toEqual({ total: 0, rows: [] });
 });
 
+test('activity shows CENTS in the currency of the credit', async () => {
+  const { core } = running.service.service;
+  const { alias, live } = await running.service.createTenant();
+  const ann = await aPerson(live);
+  const inEuros = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100, currency: 'EUR' };
+  await live.post(`/rewards/account/${ann.accountId}/user/${ann.id}`, inEuros);
+  const user = { tenant: alias, mode: 'live', account: ann.accountId, user: ann.id };
+  const credit = { type: 'CREDIT', unit: 'CENTS', amount: 500, reason: 'late parcel' };
+  await calledBy(running.service, 'tom', grantReward, { ...user, ...credit });
+  await everythingProjected(core);
+  const { rows } = await listActivity(core, { tenant: alias, limit: 1, offset: 0 });
+  expect(rows.map(({ sentence }) => sentence)).toEqual(['Granted a reward: €5.00']);
+});
+
 test('a session is recorded once, and belongs to no tenant', async () => {
   const { core } = running.service.service;
   await running.service.createTenant();

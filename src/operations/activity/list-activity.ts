@@ -1,6 +1,7 @@
 import { AccountQueries } from '../../../projections/accounts/queries.js';
 import { ActivityQueries } from '../../../projections/activity/queries.js';
 import type { ActivityRow } from '../../../projections/activity/table.js';
+import { CurrencyQueries } from '../../../projections/rewards/currency-queries.js';
 import { moneyText } from '../../domain/money.js';
 import { modeOf } from '../../domain/scope.js';
 import { formatOf, type UnitFormat } from '../../domain/tenant/unit-settings.js';
@@ -54,6 +55,7 @@ export async function listActivity(
 
 interface NamedAccount {
   readonly accountId: string;
+  /** Of its amounts in CENTS. */
   readonly currency: string;
 }
 
@@ -73,10 +75,15 @@ async function accountsOf(
       [...named].map(async ([ref, scope]) => [ref, await queries.byRef(scope, ref)] as const),
     ),
   );
+  const ofCredit = await readFrom(core, 'rewards', CurrencyQueries, (queries) =>
+    queries.ofCents([...named.keys()]),
+  );
   return new Map(
-    found.flatMap(([ref, account]) =>
-      account?.accountId ? [[ref, { ...account, accountId: account.accountId }] as const] : [],
-    ),
+    found.flatMap(([ref, account]) => {
+      if (!account?.accountId) return [];
+      const { accountId, currency } = account;
+      return [[ref, { accountId, currency: ofCredit.get(ref) ?? currency }] as const];
+    }),
   );
 }
 
