@@ -14,7 +14,7 @@ import { peopleOfRows } from './rows/people-of-rows.js';
 import { readAtPosition, type PositionParts } from './rows/read-at-position.js';
 import { headersOf, readCells, type RowsToRead } from './rows/read-cells.js';
 import { rowsOfType } from './rows/rows-by-export-type.js';
-import { rowsQuery, setValues, type RowsQuery } from './rows/rows-query.js';
+import { rowsQuery, type RowsQuery } from './rows/rows-query.js';
 
 export interface ExportParts extends PositionParts {
   defaultProgramOf(tenant: string): Promise<string | undefined>;
@@ -63,13 +63,11 @@ export async function writeExportFile(
   const wanted = { readModel: exported.readModel, ...run };
   return readAtPosition(parts, wanted, async ({ client, position, generation }) => {
     const query = rowsQuery(exported, filters, tenant, generation);
-    await setValues(client, query.values);
     const rowsTotal = await countRows(client, query);
     const counted = new RowCounter(rowsTotal, run);
     counted.report();
     if (run.people)
-      for await (const ids of peopleOfRows(client, exported, query, run.signal))
-        await run.people.write(ids);
+      for await (const ids of peopleOfRows(client, exported, query)) await run.people.write(ids);
     const max = SHEET_COLUMNS_MAX - exported.columns.length;
     const fields = await fieldNames(client, exported, query, max);
     const rows = { exported, query, fields };
@@ -101,9 +99,10 @@ function fileOf(
   return format === 'CSV' ? csvFile(sheet) : zipFile(`${name}.xlsx`, xlsxFile(sheet));
 }
 
-async function countRows(client: PoolClient, { rows }: RowsQuery): Promise<number> {
+async function countRows(client: PoolClient, { rows, values }: RowsQuery): Promise<number> {
   const { rows: counted } = await client.query<{ rows: bigint }>(
     `select count(*) as rows from (${rows}) r`,
+    values,
   );
   return Number(counted[0]?.rows ?? 0);
 }

@@ -14,7 +14,6 @@ const PENDING = {
 export const balanceRows = (type: 'REWARD_BALANCE' | 'USER_REWARD_BALANCE'): ExportedRows => ({
   readModel: rewardBalancesProjector,
   persons: ['r.person'],
-  values: {},
   columns: [
     { header: 'userId', kind: 'text', value: 'r.user_id' },
     { header: 'accountId', kind: 'text', value: 'r.account_id' },

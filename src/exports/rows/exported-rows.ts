@@ -2,12 +2,6 @@ import type { ExportDates } from '../export-order.js';
 import type { Scope } from '../../domain/scope.js';
 import type { ReadModel } from '../../projecting/generations/generations.js';
 
-/** Parameters of a statement by name. */
-export type SqlParameters = Readonly<Record<string, string>>;
-
-/** SQL of a parameter. */
-export type Given = (name: string) => string;
-
 export interface ExportColumn {
   readonly header: string;
   /**
@@ -38,14 +32,14 @@ export interface GenerationSql {
   readonly table: (name: string) => string;
   /** SQL: whether the erasure of the person has been requested and is not complete. */
   readonly isGone: (person: string) => string;
-  readonly given: Given;
+  /** SQL of a parameter with this text. */
+  readonly given: (value: string) => string;
 }
 
 /** The rows of an export type. They come from one projection, so one position describes them. */
 export interface ExportedRows {
   readonly readModel: ReadModel;
   readonly columns: readonly ExportColumn[];
-  readonly values: SqlParameters;
   /** SQL of the service's ids of the people in a row; null: none. */
   readonly persons: readonly string[];
   /** SQL of the rows, from `select` to the first conditions. */

@@ -11,13 +11,13 @@ export class TooManyColumns extends Error {
 export async function fieldNames(
   client: PoolClient,
   { fields }: ExportedRows,
-  { rows }: RowsQuery,
+  { rows, values }: RowsQuery,
   max: number,
 ): Promise<readonly string[]> {
   if (!fields) return [];
   const { rows: found } = await client.query<{ name: string }>(
-    `select name from (select distinct ${fields.names} as name from (${rows}) r) n order by name collate "C" limit $1`,
-    [max + 1],
+    `select name from (select distinct ${fields.names} as name from (${rows}) r) n order by name collate "C" limit ${max + 1}`,
+    values,
   );
   if (found.length > max)
     throw new TooManyColumns(`the users have more than ${max} different custom fields`);

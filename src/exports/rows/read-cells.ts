@@ -39,6 +39,7 @@ export async function* readCells(
   const ordered = `select ${values.join(', ')} from (${query.rows}) r order by ${query.order}`;
   await client.query(
     `declare ${CURSOR} no scroll cursor for select ${cells.join(', ')} from (${ordered}) v`,
+    query.values,
   );
   for (;;) {
     const { rows } = await client.query<Cell[]>(NEXT_ROWS);

@@ -20,7 +20,6 @@ export const referralRows = (dates: ExportDates): ExportedRows => ({
     unlessForgotten('referred', 'referred_person'),
     unlessForgotten('referrer', 'referrer_person'),
   ],
-  values: {},
   columns: [
     { header: 'id', kind: 'plain', value: 'r.referral_id' },
     { header: 'programId', kind: 'plain', value: 'r.program_id' },

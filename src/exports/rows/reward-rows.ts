@@ -6,7 +6,6 @@ import { dateColumn, type ExportedRows } from './exported-rows.js';
 export const rewardRows = (dates: ExportDates, now: number): ExportedRows => ({
   readModel: rewardsProjector,
   persons: ['r.person'],
-  values: { now: String(now) },
   columns: [
     { header: 'id', kind: 'plain', value: 'r.reward_id' },
     { header: 'type', kind: 'plain', value: 'r.type' },
@@ -32,8 +31,8 @@ export const rewardRows = (dates: ExportDates, now: number): ExportedRows => ({
   select: ({ table, isGone, given }) => `select r.* from (
     select w.*, case when w.type = 'CREDIT' then
       case when w.date_cancelled is null and not w.redeems_automatically
-        and coalesce(w.date_scheduled_for <= ${given('now')}::numeric, true)
-        and coalesce(w.date_expires > ${given('now')}::numeric, true)
+        and coalesce(w.date_scheduled_for <= ${given(String(now))}::numeric, true)
+        and coalesce(w.date_expires > ${given(String(now))}::numeric, true)
         then w.assigned_credit - w.redeemed_credit else 0 end end as available_credit
     from ${table('rewards')} w) r where not ${isGone('r.person')}`,
   created: 'r.date_given',

@@ -6,7 +6,6 @@ import {
   type ExportColumn,
   type ExportedRows,
   type ExportedTenant,
-  type SqlParameters,
 } from './exported-rows.js';
 
 /** Placeholder for a code in a link; the rest of the link does not contain it. */
@@ -82,12 +81,13 @@ export function userRows(
   return {
     readModel: usersProjector,
     persons: ['r.person'],
-    values: { program: defaultProgramId, ...linkParts(new ShareLinks(publicUrl, scope)) },
     columns: fixed(dates),
     // Merging with an empty object decompresses a profile once for all columns.
     select: ({ table, isGone, given }) => `select r.*, a.account_id, r.profile || '{}' as fields,
-      r.primary_codes ->> ${given('program')} as code, ${given('before_code')} as before_code,
-      ${LINKS.map((link) => `${given(`after_${nameOf(link)}`)} as after_${nameOf(link)}`).join(', ')}
+      r.primary_codes ->> ${given(defaultProgramId)} as code,
+      ${linkParts(new ShareLinks(publicUrl, scope))
+        .map(([name, part]) => `${given(part)} as ${name}`)
+        .join(', ')}
       from ${table('users')} r left join ${table('user_accounts')} a on a.account_ref = r.account_ref
       where not ${isGone('r.person')}`,
     created: 'r.date_created',
@@ -101,13 +101,15 @@ export function userRows(
   };
 }
 
-function linkParts(links: ShareLinks): SqlParameters {
+/** The parts of links before and after the code, by column. */
+function linkParts(links: ShareLinks): readonly (readonly [column: string, part: string])[] {
   const flat = links.flat(ANY_CODE);
-  const parts: Record<string, string> = {};
-  for (const link of LINKS) {
-    const place = flat[link].lastIndexOf(ANY_CODE);
-    parts['before_code'] = flat[link].slice(0, place);
-    parts[`after_${nameOf(link)}`] = flat[link].slice(place + ANY_CODE.length);
-  }
-  return parts;
+  const place = flat.shareLink.lastIndexOf(ANY_CODE);
+  return [
+    ['before_code', flat.shareLink.slice(0, place)],
+    ...LINKS.map((link) => {
+      const [, after = ''] = flat[link].split(ANY_CODE);
+      return [`after_${nameOf(link)}`, after] as const;
+    }),
+  ];
 }
