@@ -1,8 +1,9 @@
-import { sql, type InferResult } from 'kysely';
+import { sql, type InferResult, type Updateable } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { EXPORTS_WAITING_MAX, type ExportedFile } from '../../domain/export/export.decider.js';
 import { scopeOf, type Scope } from '../../domain/scope.js';
 import { errorCode } from '../../foundation/error-code.js';
+import type { LedgerTables } from '../../postgres/ledger-tables.js';
 import { LOCK_CLASSES } from '../../postgres/locks.js';
 import { anyOf, epochMs, fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
@@ -145,22 +146,32 @@ export async function deleteChunks(pool: Pool, attempt: string): Promise<void> {
   while ((await run(pool, piece)) === CHUNKS_PER_PIECE);
 }
 
-/** False: the attempt was cancelled, or belongs to another process. */
-export async function recordProgress(
-  pool: Pool,
+/** Changes the row of an attempt in one of these states. False: it has another state, or ended. */
+const changeAttempt = async (
+  db: Pool | PoolClient,
   attempt: string,
-  progress: { readonly rowsDone: number; readonly rowsTotal: number },
-): Promise<boolean> {
-  const changed = await run(
-    pool,
+  states: readonly ExportFileRow['state'][],
+  changes: Updateable<LedgerTables['ledger.export_files']>,
+): Promise<boolean> =>
+  (await run(
+    db,
     tables
       .updateTable('ledger.export_files')
-      .set({ rows_done: BigInt(progress.rowsDone), rows_total: BigInt(progress.rowsTotal) })
+      .set(changes)
       .where('attempt', '=', attempt)
-      .where('state', '=', 'RUNNING'),
-  );
-  return changed === 1;
-}
+      .where('state', 'in', states),
+  )) === 1;
+
+/** False: the attempt was cancelled, or belongs to another process. */
+export const recordProgress = (
+  pool: Pool,
+  attempt: string,
+  { rowsDone, rowsTotal }: { readonly rowsDone: number; readonly rowsTotal: number },
+): Promise<boolean> =>
+  changeAttempt(pool, attempt, ['RUNNING'], {
+    rows_done: BigInt(rowsDone),
+    rows_total: BigInt(rowsTotal),
+  });
 
 /** Bytes of the tenant's files. */
 export async function storedBytesOf(pool: Pool, tenant: string): Promise<bigint> {
@@ -195,13 +206,10 @@ export async function finishAttempt(
     );
     if (row === undefined) return 'lost';
     if (await containsAny(client, attempt, row.erased)) return 'forgotten';
-    await run(
-      client,
-      tables
-        .updateTable('ledger.export_files')
-        .set({ state: 'WRITTEN', file: JSON.stringify(file) })
-        .where('attempt', '=', attempt),
-    );
+    await changeAttempt(client, attempt, ['RUNNING'], {
+      state: 'WRITTEN',
+      file: JSON.stringify(file),
+    });
     return 'written';
   });
 }
@@ -234,39 +242,16 @@ async function containsAny(
 }
 
 /** The completion is recorded. False: the file is gone, or belongs to another attempt. */
-export async function storeAttempt(pool: Pool, attempt: string): Promise<boolean> {
-  const changed = await run(
-    pool,
-    tables
-      .updateTable('ledger.export_files')
-      .set({ state: 'STORED' })
-      .where('attempt', '=', attempt)
-      .where('state', '=', 'WRITTEN'),
-  );
-  return changed === 1;
-}
+export const storeAttempt = (pool: Pool, attempt: string): Promise<boolean> =>
+  changeAttempt(pool, attempt, ['WRITTEN'], { state: 'STORED' });
 
 /** Ends the attempt: the export waits again, without chunks. */
 export async function releaseAttempt(pool: Pool, attempt: string): Promise<void> {
-  const released = await run(
-    pool,
-    tables
-      .updateTable('ledger.export_files')
-      .set({ state: 'WAITING', file: null, rows_done: null, rows_total: null })
-      .where('attempt', '=', attempt)
-      .where('state', 'in', ['RUNNING', 'WRITTEN', 'STORED']),
-  );
+  const waiting = { state: 'WAITING', file: null, rows_done: null, rows_total: null } as const;
   // After a crash before the deletion, the next claim deletes them.
-  if (released === 0) return;
+  if (!(await changeAttempt(pool, attempt, ['RUNNING', 'WRITTEN', 'STORED'], waiting))) return;
   await deleteChunks(pool, attempt);
-  await run(
-    pool,
-    tables
-      .updateTable('ledger.export_files')
-      .set({ attempt: null, stored_bytes: 0n })
-      .where('attempt', '=', attempt)
-      .where('state', '=', 'WAITING'),
-  );
+  await changeAttempt(pool, attempt, ['WAITING'], { attempt: null, stored_bytes: 0n });
 }
 
 /** Makes the file unavailable. @returns the attempt whose key must be destroyed. */
