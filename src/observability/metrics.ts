@@ -159,51 +159,108 @@ const NO_MAILS = { waiting: 0, oldestWaitingSeconds: 0, unsentSeconds: 0 };
 /** A part is undefined while a store that it needs is unavailable. */
 async function readFollowers(running: RunningFollowers, log: Pick<EventLog, 'check'>) {
   const now = timeNow();
-  const { follower, projections, policies, sealer, webhooks, mails, payments } = running;
+  const { follower, mails } = running;
   const unlessAway = <T>(read: Promise<T>): Promise<T | undefined> => read.catch(() => undefined);
-  const [ofProjections, ofPolicies, ofChain, ofWebhooks, ofMails, ofPayments, aheadMs] =
-    await Promise.all([
-      unlessAway(projections.status(follower)),
-      unlessAway(policies.status(now, follower)),
-      unlessAway(sealer.status(now, follower)),
-      unlessAway(webhooks.follower.status(now, follower)),
-      mails === undefined ? NO_MAILS : unlessAway(mails.waiting()),
-      unlessAway(payments.figures()),
-      unlessAway(log.check().then(msAhead)),
-    ]);
-  return {
-    running,
-    aheadMs,
-    projections: ofProjections,
-    policies: ofPolicies,
-    chain: ofChain,
-    webhooks: ofWebhooks,
-    mails: ofMails,
-    payments: ofPayments,
-  };
+  const [projections, policies, chain, webhooks, ofMails, payments, aheadMs] = await Promise.all([
+    unlessAway(running.projections.status(follower)),
+    unlessAway(running.policies.status(now, follower)),
+    unlessAway(running.sealer.status(now, follower)),
+    unlessAway(running.webhooks.follower.status(now, follower)),
+    mails === undefined ? NO_MAILS : unlessAway(mails.waiting()),
+    unlessAway(running.payments.figures()),
+    unlessAway(log.check().then(msAhead)),
+  ]);
+  return { running, projections, policies, chain, webhooks, mails: ofMails, payments, aheadMs };
 }
 
 type FollowersRead = Awaited<ReturnType<typeof readFollowers>>;
 
-const ofProjections =
-  (member: 'lagEvents' | 'lagSeconds' | 'parkedStreams' | 'unreadableStreams') =>
-  (gauge: Gauge, { projections = [] }: FollowersRead): void =>
-    projections.forEach((row) => gauge.set({ projection: row.projection }, row[member]));
-
-const of =
-  <Part extends 'policies' | 'chain' | 'webhooks' | 'mails' | 'payments'>(
-    part: Part,
-    figure: (row: NonNullable<FollowersRead[Part]>) => number,
-  ) =>
-  (gauge: Gauge, { [part]: row }: FollowersRead): void => {
-    if (row) gauge.set(figure(row));
-  };
-
 /** Seconds since a loop of this process last worked. */
-const stalledSeconds =
-  (sender: (running: RunningFollowers) => { readonly loop: WorkLoop } | undefined) =>
-  (gauge: Gauge, { running }: FollowersRead): void =>
-    gauge.set(sender(running)?.loop.status().stillSeconds ?? 0);
+const stalledSeconds = (worker: { readonly loop: WorkLoop } | undefined): number =>
+  worker?.loop.status().stillSeconds ?? 0;
+
+/** Undefined: not known at this scrape. */
+const FIGURES = {
+  ledger_clock_ahead_seconds: ({ aheadMs }) => aheadMs && aheadMs / 1_000,
+  ledger_policies_lag_events: ({ policies }) => policies?.lagEvents,
+  ledger_policies_lag_seconds: ({ policies }) => policies?.lagSeconds,
+  ledger_parked_reactions: ({ policies }) => policies?.parked,
+  ledger_held_back_streams: ({ policies }) => policies?.heldBack,
+  ledger_parked_reactions_oldest_seconds: ({ policies }) => policies?.oldestSeconds,
+  ledger_chain_lag_events: ({ chain }) => chain?.lagEvents,
+  ledger_chain_lag_seconds: ({ chain }) => chain?.lagSeconds,
+  ledger_webhooks_lag_seconds: ({ webhooks }) => webhooks?.lagSeconds,
+  ledger_webhook_sender_still_seconds: ({ running }) =>
+    stalledSeconds(running.webhooks.sender.worker),
+  ledger_webhooks_waiting: ({ webhooks }) => webhooks?.waiting,
+  ledger_webhooks_waiting_oldest_seconds: ({ webhooks }) => webhooks?.oldestWaitingSeconds,
+  ledger_webhooks_unsent_seconds: ({ webhooks }) => webhooks?.unsentSeconds,
+  ledger_mail_sender_still_seconds: ({ running }) => stalledSeconds(running.mails?.sender.worker),
+  ledger_mails_waiting: ({ mails }) => mails?.waiting,
+  ledger_mails_waiting_oldest_seconds: ({ mails }) => mails?.oldestWaitingSeconds,
+  ledger_mails_unsent_seconds: ({ mails }) => mails?.unsentSeconds,
+  ledger_payment_pusher_still_seconds: ({ running }) =>
+    stalledSeconds(running.payments.pusher.worker),
+  ledger_payment_syncs_still_seconds: ({ running }) =>
+    stalledSeconds(running.payments.syncs.worker),
+  ledger_payment_events_waiting: ({ payments }) => payments?.waitingEvents,
+  ledger_payment_pushes_waiting: ({ payments }) => payments?.waitingPushes,
+  ledger_payment_pushes_waiting_oldest_seconds: ({ payments }) =>
+    payments?.oldestWaitingPushSeconds,
+  ledger_payment_pushes_parked: ({ payments }) => payments?.parkedPushes,
+  ledger_payment_syncs_late_seconds: ({ payments }) => payments?.lateSyncSeconds,
+} satisfies Readonly<Record<string, (read: FollowersRead) => number | undefined>>;
+
+/** Members of the status of each projection. */
+const FIGURES_OF_PROJECTIONS = {
+  ledger_projection_lag_events: 'lagEvents',
+  ledger_projection_lag_seconds: 'lagSeconds',
+  ledger_projection_parked_streams: 'parkedStreams',
+  ledger_projection_unreadable_streams: 'unreadableStreams',
+} as const;
+
+const HELP: Readonly<Record<keyof typeof FIGURES | keyof typeof FIGURES_OF_PROJECTIONS, string>> = {
+  ledger_clock_ahead_seconds:
+    'Seconds by which the newest event is ahead of the clock of this process',
+  ledger_projection_lag_events: 'Events not applied yet, counted up to a bound',
+  ledger_projection_lag_seconds: 'Age of the oldest event not applied',
+  ledger_projection_parked_streams: 'Streams that could not be applied',
+  ledger_projection_unreadable_streams: 'Streams with an event that this release could not decode',
+  ledger_policies_lag_events: 'Events that policies have not reacted to, counted up to a bound',
+  ledger_policies_lag_seconds: 'Age of the oldest event that policies have not reacted to',
+  ledger_parked_reactions: 'Reactions that failed repeatedly and are retried with growing delays',
+  ledger_held_back_streams: 'Streams whose events policies cannot read',
+  ledger_parked_reactions_oldest_seconds: 'Age of the oldest parked reaction or held-back stream',
+  ledger_chain_lag_events: 'Events not sealed yet, counted up to a bound',
+  ledger_chain_lag_seconds: 'Age of the oldest event not sealed',
+  ledger_webhooks_lag_seconds: 'Age of the oldest event not processed for webhooks',
+  ledger_webhook_sender_still_seconds:
+    'Seconds since the webhook sender of this process last worked without failure',
+  ledger_webhooks_waiting:
+    'Webhooks waiting to be sent, counted up to a bound, without those of disabled endpoints',
+  ledger_webhooks_waiting_oldest_seconds: 'Age of the oldest webhook waiting to be sent',
+  ledger_webhooks_unsent_seconds: 'Age of the oldest deliverable webhook without a worker',
+  ledger_mail_sender_still_seconds:
+    'Seconds since the mail sender of this process last worked without failure',
+  ledger_mails_waiting: 'Mails due, retried or being sent, counted up to a bound',
+  ledger_mails_waiting_oldest_seconds:
+    'Seconds since the oldest waiting mail was due or first failed',
+  ledger_mails_unsent_seconds: 'Age of the oldest due mail while no process sends mails',
+  ledger_payment_pusher_still_seconds:
+    'Seconds since the reward pusher of this process last worked without failure',
+  ledger_payment_syncs_still_seconds:
+    'Seconds since the daily provider syncs of this process last worked without failure',
+  ledger_payment_events_waiting:
+    'Payment provider events of customers without an account, counted up to a bound',
+  ledger_payment_pushes_waiting: 'Accounts with rewards due for payment, counted up to a bound',
+  ledger_payment_pushes_waiting_oldest_seconds: 'Age of the oldest due payment of a reward',
+  ledger_payment_pushes_parked: 'Rewards that a payment provider refused, counted up to a bound',
+  ledger_payment_syncs_late_seconds:
+    'Seconds since the oldest unfinished daily sync of a payment provider was due',
+};
+
+const names = <Name extends string>(figures: Readonly<Record<Name, unknown>>): readonly Name[] =>
+  Object.keys(figures) as Name[];
 
 const FOLLOWER_GAUGES: readonly GaugeOf<FollowersRead>[] = [
   {
@@ -226,11 +283,6 @@ const FOLLOWER_GAUGES: readonly GaugeOf<FollowersRead>[] = [
     },
   },
   {
-    name: 'ledger_clock_ahead_seconds',
-    help: 'Seconds by which the newest event is ahead of the clock of this process',
-    set: (gauge, { aheadMs }) => aheadMs !== undefined && gauge.set(aheadMs / 1_000),
-  },
-  {
     name: 'ledger_follower_still_seconds',
     help: 'Seconds since a follower with unread events last made progress',
     labelNames: ['follower'],
@@ -242,143 +294,21 @@ const FOLLOWER_GAUGES: readonly GaugeOf<FollowersRead>[] = [
       if (webhooks) gauge.set({ follower: 'webhooks' }, webhooks.stillSeconds);
     },
   },
-  {
-    name: 'ledger_projection_lag_events',
-    help: 'Events not applied yet, counted up to a bound',
+  ...names(FIGURES).map((name) => ({
+    name,
+    help: HELP[name],
+    set(gauge: Gauge, read: FollowersRead) {
+      const figure = FIGURES[name](read);
+      if (figure !== undefined) gauge.set(figure);
+    },
+  })),
+  ...names(FIGURES_OF_PROJECTIONS).map((name) => ({
+    name,
+    help: HELP[name],
     labelNames: ['projection'],
-    set: ofProjections('lagEvents'),
-  },
-  {
-    name: 'ledger_projection_lag_seconds',
-    help: 'Age of the oldest event not applied',
-    labelNames: ['projection'],
-    set: ofProjections('lagSeconds'),
-  },
-  {
-    name: 'ledger_projection_parked_streams',
-    help: 'Streams that could not be applied',
-    labelNames: ['projection'],
-    set: ofProjections('parkedStreams'),
-  },
-  {
-    name: 'ledger_projection_unreadable_streams',
-    help: 'Streams with an event that this release could not decode',
-    labelNames: ['projection'],
-    set: ofProjections('unreadableStreams'),
-  },
-  {
-    name: 'ledger_policies_lag_events',
-    help: 'Events that policies have not reacted to, counted up to a bound',
-    set: of('policies', (row) => row.lagEvents),
-  },
-  {
-    name: 'ledger_policies_lag_seconds',
-    help: 'Age of the oldest event that policies have not reacted to',
-    set: of('policies', (row) => row.lagSeconds),
-  },
-  {
-    name: 'ledger_parked_reactions',
-    help: 'Reactions that failed repeatedly and are retried with growing delays',
-    set: of('policies', (row) => row.parked),
-  },
-  {
-    name: 'ledger_held_back_streams',
-    help: 'Streams whose events policies cannot read',
-    set: of('policies', (row) => row.heldBack),
-  },
-  {
-    name: 'ledger_parked_reactions_oldest_seconds',
-    help: 'Age of the oldest parked reaction or held-back stream',
-    set: of('policies', (row) => row.oldestSeconds),
-  },
-  {
-    name: 'ledger_chain_lag_events',
-    help: 'Events not sealed yet, counted up to a bound',
-    set: of('chain', (row) => row.lagEvents),
-  },
-  {
-    name: 'ledger_chain_lag_seconds',
-    help: 'Age of the oldest event not sealed',
-    set: of('chain', (row) => row.lagSeconds),
-  },
-  {
-    name: 'ledger_webhooks_lag_seconds',
-    help: 'Age of the oldest event not processed for webhooks',
-    set: of('webhooks', (row) => row.lagSeconds),
-  },
-  {
-    name: 'ledger_webhook_sender_still_seconds',
-    help: 'Seconds since the webhook sender of this process last worked without failure',
-    set: stalledSeconds(({ webhooks }) => webhooks.sender.worker),
-  },
-  {
-    name: 'ledger_webhooks_waiting',
-    help: 'Webhooks waiting to be sent, counted up to a bound, without those of disabled endpoints',
-    set: of('webhooks', (row) => row.waiting),
-  },
-  {
-    name: 'ledger_webhooks_waiting_oldest_seconds',
-    help: 'Age of the oldest webhook waiting to be sent',
-    set: of('webhooks', (row) => row.oldestWaitingSeconds),
-  },
-  {
-    name: 'ledger_webhooks_unsent_seconds',
-    help: 'Age of the oldest deliverable webhook without a worker',
-    set: of('webhooks', (row) => row.unsentSeconds),
-  },
-  {
-    name: 'ledger_mail_sender_still_seconds',
-    help: 'Seconds since the mail sender of this process last worked without failure',
-    set: stalledSeconds(({ mails }) => mails?.sender.worker),
-  },
-  {
-    name: 'ledger_mails_waiting',
-    help: 'Mails due, retried or being sent, counted up to a bound',
-    set: of('mails', (row) => row.waiting),
-  },
-  {
-    name: 'ledger_mails_waiting_oldest_seconds',
-    help: 'Seconds since the oldest waiting mail was due or first failed',
-    set: of('mails', (row) => row.oldestWaitingSeconds),
-  },
-  {
-    name: 'ledger_mails_unsent_seconds',
-    help: 'Age of the oldest due mail while no process sends mails',
-    set: of('mails', (row) => row.unsentSeconds),
-  },
-  {
-    name: 'ledger_payment_pusher_still_seconds',
-    help: 'Seconds since the reward pusher of this process last worked without failure',
-    set: stalledSeconds(({ payments }) => payments.pusher.worker),
-  },
-  {
-    name: 'ledger_payment_syncs_still_seconds',
-    help: 'Seconds since the daily provider syncs of this process last worked without failure',
-    set: stalledSeconds(({ payments }) => payments.syncs.worker),
-  },
-  {
-    name: 'ledger_payment_events_waiting',
-    help: 'Payment provider events of customers without an account, counted up to a bound',
-    set: of('payments', (row) => row.waitingEvents),
-  },
-  {
-    name: 'ledger_payment_pushes_waiting',
-    help: 'Accounts with rewards due for payment, counted up to a bound',
-    set: of('payments', (row) => row.waitingPushes),
-  },
-  {
-    name: 'ledger_payment_pushes_waiting_oldest_seconds',
-    help: 'Age of the oldest due payment of a reward',
-    set: of('payments', (row) => row.oldestWaitingPushSeconds),
-  },
-  {
-    name: 'ledger_payment_pushes_parked',
-    help: 'Rewards that a payment provider refused, counted up to a bound',
-    set: of('payments', (row) => row.parkedPushes),
-  },
-  {
-    name: 'ledger_payment_syncs_late_seconds',
-    help: 'Seconds since the oldest unfinished daily sync of a payment provider was due',
-    set: of('payments', (row) => row.lateSyncSeconds),
-  },
+    set(gauge: Gauge, { projections = [] }: FollowersRead) {
+      for (const row of projections)
+        gauge.set({ projection: row.projection }, row[FIGURES_OF_PROJECTIONS[name]]);
+    },
+  })),
 ];
