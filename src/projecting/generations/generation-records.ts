@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { EventLog } from '../../event-log/event-log.js';
 import { anyOf, epochMs, fetchRows, run, tables } from '../../postgres/statements.js';
@@ -152,44 +151,20 @@ export async function dropGeneration(
   );
 }
 
-/** @throws {GenerationRefused} when another operation changed the state. */
-export async function changeState(
+/** The generation may become live. @throws {GenerationRefused} when its state has changed. */
+export async function markReady(
   client: PoolClient,
   { projection, generation }: Pick<GenerationRecord, 'projection' | 'generation'>,
-  from: readonly GenerationState[],
-  to: GenerationState,
 ): Promise<void> {
   const changed = await run(
     client,
     tables
       .updateTable('ledger.projection_generations')
-      .set({
-        state: to,
-        ...(to === 'retired' ? { retired_at: sql<Date>`clock_timestamp()` } : undefined),
-      })
-      .where((eb) => eb.and({ projection, generation }))
-      .where('state', '=', anyOf(from)),
+      .set({ state: 'ready' })
+      .where((eb) => eb.and({ projection, generation, state: 'building' as const })),
   );
   if (changed !== 1)
-    throw new GenerationRefused(
-      `generation ${generation} of ${projection} is no longer ${from.join(' or ')}`,
-    );
-}
-
-/** The events at which streams are parked for a generation. */
-export async function parkedEvents(
-  db: Pool | PoolClient,
-  projection: string,
-  generation: number,
-): Promise<ParkedEvent[]> {
-  return fetchRows(
-    db,
-    tables
-      .selectFrom('ledger.parked_streams')
-      .select(['stream', 'revision', 'position', 'reason'])
-      .where((eb) => eb.and({ projection, generation }))
-      .orderBy('stream'),
-  );
+    throw new GenerationRefused(`generation ${generation} of ${projection} is no longer building`);
 }
 
 /** Records parked streams, within the caller's transaction. Raw SQL: one statement for all. */

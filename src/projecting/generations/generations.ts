@@ -93,14 +93,8 @@ export async function ensureOwnGenerations(
     const added: string[] = [];
     const renewed: string[] = [];
     for (const { projector, state } of await withoutTables(client, projectors)) {
-      if (state === undefined) {
-        const next = await nextGeneration(client, projector.name);
-        await createHidden(client, projector, next, OTHER_RELEASE);
-        added.push(projector.name);
-      } else {
-        await replaceOwnGeneration(client, projector);
-        renewed.push(projector.name);
-      }
+      await replaceOwnGeneration(client, projector);
+      (state === undefined ? added : renewed).push(projector.name);
     }
     return { added, renewed };
   });
@@ -124,16 +118,13 @@ async function withoutTables(
   });
 }
 
-/** Replaces it by an empty one, hidden until it has caught up; in the caller's transaction. */
+/** An empty one, hidden until it has caught up; in the caller's transaction. */
 export async function replaceOwnGeneration(
   client: PoolClient,
   projector: Projector,
 ): Promise<void> {
-  const own = await fetchRow(client, ownGenerations([projector]));
-  const next = await nextGeneration(client, projector.name);
-  if (own) await retire(client, projector.name, [own.generation]);
-  const state = own?.state === LIVE ? LIVE : OTHER_RELEASE;
-  await createHidden(client, projector, next, state);
+  const own = await fetchRows(client, ownGenerations([projector]));
+  await replace(client, projector, own, own[0]?.state === LIVE ? LIVE : OTHER_RELEASE);
 }
 
 /** Of any release; makes an empty one live. In the caller's transaction. */
@@ -141,52 +132,38 @@ export async function replaceEveryGeneration(
   client: PoolClient,
   projector: Projector,
 ): Promise<void> {
-  const next = await nextGeneration(client, projector.name);
-  const followed = await fetchRows(
-    client,
-    tables
-      .selectFrom(TABLE)
-      .select('generation')
-      .where('projection', '=', projector.name)
-      .where('state', '=', anyOf(FOLLOWED_STATES)),
+  const followed = FOLLOWED.where('g.projection', '=', projector.name).where(
+    'g.state',
+    '=',
+    anyOf(FOLLOWED_STATES),
   );
-  await retire(
-    client,
-    projector.name,
-    followed.map(({ generation }) => generation),
-  );
-  await createHidden(client, projector, next, 'live');
+  await replace(client, projector, await fetchRows(client, followed), LIVE);
 }
 
-/** Creates a generation that is hidden until it has caught up. */
-async function createHidden(
+/** Retires generations, and creates one that is hidden until it has caught up. */
+async function replace(
   client: PoolClient,
   projector: Projector,
-  generation: number,
+  retired: readonly { readonly generation: number }[],
   state: FollowedState,
 ): Promise<void> {
-  await createGeneration(client, projector, generation, state);
-  await run(
-    client,
-    tables
-      .updateTable(TABLE)
-      .set({ complete: false })
-      .where((eb) => eb.and({ projection: projector.name, generation })),
-  );
-}
-
-async function retire(
-  client: PoolClient,
-  projection: string,
-  generations: readonly number[],
-): Promise<void> {
+  const projection = projector.name;
+  const generation = await nextGeneration(client, projection);
   await run(
     client,
     tables
       .updateTable(TABLE)
       .set({ state: 'retired', retired_at: now })
       .where('projection', '=', projection)
-      .where('generation', '=', anyOf(generations)),
+      .where('generation', '=', anyOf(retired.map((each) => each.generation))),
+  );
+  await createGeneration(client, projector, generation, state);
+  await run(
+    client,
+    tables
+      .updateTable(TABLE)
+      .set({ complete: false })
+      .where((eb) => eb.and({ projection, generation })),
   );
 }
 

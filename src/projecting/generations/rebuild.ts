@@ -2,19 +2,19 @@ import type { PoolClient } from 'pg';
 import type { Position } from '../../event-log/event-log.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { inTransactionOf } from '../../postgres/transaction.js';
+import { parkedStreams } from '../checkpoints.js';
 import { schemaOf } from '../identifiers.js';
 import { decodePage, type Page } from '../page.js';
 import type { Projector } from '../projector.js';
 import { atOnePosition, Follower, Interrupted, type GenerationParts } from './catch-up.js';
 import { countDifferences, withSnapshot } from './generation-diff.js';
 import {
-  changeState,
   dropGeneration,
   generationRecords,
   GenerationRefused,
   GenerationsOf,
+  markReady,
   NothingToResume,
-  parkedEvents,
   type GenerationRecord,
 } from './generation-records.js';
 import { createGeneration, nextGeneration, placeOf } from './generations.js';
@@ -186,8 +186,8 @@ async function finish(
     });
     await reached('verified');
     if (signal.aborted) throw new Interrupted();
-    const parked = await parkedEvents(client, projection, generation);
-    await changeState(client, record, ['building'], 'ready');
+    const parked = await parkedStreams(client, projection, generation);
+    await markReady(client, record);
     return {
       projection,
       generation,
