@@ -365,7 +365,7 @@ export class SimulatedService {
     const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
     const writes = new Writes(answers, ownWrites, this.names, SILENT);
     // It is asked by reads.
-    const unreadable = { has: () => Promise.resolve(false) };
+    const unreadable = () => Promise.resolve(new Set<string>());
     return new CommandGateway(this.commands, writes, ownWrites, settingOff, unreadable);
   }
 

@@ -105,7 +105,7 @@ import type { SmtpSender } from '../mails/sending/smtp-sender.js';
 import { Themes } from '../themes/themes.js';
 import type { Payments } from './start-payments.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
-import { UnreadableAccounts } from '../projecting/following/unreadable-accounts.js';
+import { unreadableAccounts } from '../projecting/following/unreadable-accounts.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
 
 /** The parts of the module; src/process/service.ts opens and closes them. */
@@ -266,7 +266,7 @@ function injected(parts: ModuleParts): readonly object[] {
     new Writes(answers, ownWrites, core.names, logger),
     ownWrites,
     new Set<string>(POLICIES.flatMap(({ handles }) => [...handles])),
-    new UnreadableAccounts(core.pool, accountProjectors),
+    unreadableAccounts(core.pool, accountProjectors),
   );
   return [
     core.names,

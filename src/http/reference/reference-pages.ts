@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { marked } from 'marked';
+import { keptCall } from '../../foundation/single-flight.js';
 import type { AccessRule } from '../edge/access.js';
 import { describeInterface } from '../shapes/openapi.js';
 import { describedInterface } from './described-interface.js';
@@ -109,7 +110,7 @@ export function serveReference(app: NestFastifyApplication, options: ReferenceOp
   const server: FastifyInstance = app.getHttpAdapter().getInstance();
   const access: AccessRule = { kind: 'none', emptyBody: true, apiOnlyPrograms: false };
   const serve = (url: string, type: string, content: () => Promise<string | Buffer>) => {
-    const cached = once(content);
+    const cached = keptCall(Infinity, content);
     server.route({
       method: 'GET',
       url,
@@ -135,17 +136,6 @@ export function serveReference(app: NestFastifyApplication, options: ReferenceOp
   serve('/docs/start.js', script, () => Promise.resolve(START));
   serve('/docs/reference.css', 'text/css; charset=utf-8', () => Promise.resolve(STYLE));
   serve('/docs/viewer.js', script, () => readFile(viewerFile()));
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
 }
 
 const viewerFile = (): string =>

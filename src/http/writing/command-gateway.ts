@@ -13,7 +13,6 @@ import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { newId } from '../../foundation/world.js';
 import type { PersonalMembers } from '../../idempotency/idempotency-key.js';
-import type { UnreadableAccounts } from '../../projecting/following/unreadable-accounts.js';
 import { ApiError, unavailable } from '../edge/api-error.js';
 import type { Call } from '../credentials/call.js';
 import type { OwnWrites, ClientRead } from './own-writes.js';
@@ -60,7 +59,8 @@ export class CommandGateway {
     private readonly ownWrites: OwnWrites,
     /** Types of events that trigger a policy. */
     private readonly triggering: ReadonlySet<string>,
-    private readonly unreadable: Pick<UnreadableAccounts, 'has'>,
+    /** Accounts with an event that this release cannot read. */
+    private readonly unreadableAccounts: () => Promise<ReadonlySet<AccountRef>>,
   ) {}
 
   /** Sends a command and answers with the result of `respond`. @throws {ApiError} for a refusal. */
@@ -210,6 +210,6 @@ export class CommandGateway {
 
   /** @throws {ApiError} 503 if the account has an event that this release cannot read. */
   async refuseUnreadable(account: AccountRef): Promise<void> {
-    if (await this.unreadable.has(account)) throw unavailable();
+    if ((await this.unreadableAccounts()).has(account)) throw unavailable();
   }
 }

@@ -10,6 +10,7 @@ import type { SubjectId } from '../../domain/personal.js';
 import { batched } from '../../foundation/batched.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { KeyedQueue } from '../../foundation/keyed-queue.js';
+import { keptCall } from '../../foundation/single-flight.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import { isUnavailable } from '../../postgres/database.js';
@@ -120,7 +121,7 @@ export class WebhookSender {
   private readonly turns = new KeyedQueue();
   private readonly find: (id: string) => Promise<DueDelivery | undefined>;
   private readonly record: (ended: RecordedClaim) => Promise<unknown>;
-  private key: { readonly current: Promise<SigningKey>; readonly at: number } | undefined;
+  private readonly currentKey: () => Promise<SigningKey>;
 
   constructor(private readonly parts: WebhookSenderParts) {
     const { pool, presence } = parts;
@@ -128,6 +129,7 @@ export class WebhookSender {
       const found = await dueDeliveries(pool, ids);
       return ids.map((id) => found.get(id));
     });
+    this.currentKey = keptCall(KEY_KNOWN_MS, () => parts.keys.current());
     this.record = batched(async (ended: readonly RecordedClaim[]) => {
       await this.untilRecorded(ended);
       return ended;
@@ -172,15 +174,6 @@ export class WebhookSender {
         if (!isUnavailable(error) || (signal.aborted && failures >= RETRIES_AT_END)) throw error;
         await pause(backOffMs(failures, RETRY), signal.aborted ? undefined : signal);
       }
-  }
-
-  private currentKey(): Promise<SigningKey> {
-    if (this.key === undefined || elapsed() - this.key.at > KEY_KNOWN_MS) {
-      const current = this.parts.keys.current();
-      this.key = { current, at: elapsed() };
-      current.catch(() => (this.key = undefined));
-    }
-    return this.key.current;
   }
 
   private async attempt(delivery: DueDelivery, claimedAt: number): Promise<EndedClaim> {
