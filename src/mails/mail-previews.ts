@@ -7,7 +7,7 @@ import { previewMail, type PreviewedMail } from './content/mail-preview.js';
 import type { RenderedMail } from './content/rendered-mail.js';
 import { senderOf } from './sender-address.js';
 import { mimeOf } from './sending/mime.js';
-import type { SmtpResult, SmtpSender } from './sending/smtp-sender.js';
+import type { SmtpResult, SmtpSender, SmtpTimes } from './sending/smtp-sender.js';
 import type { TestAddresses } from './settings/test-addresses.js';
 
 export interface MailPreviewsParts {
@@ -20,6 +20,14 @@ export interface MailPreviewsParts {
   readonly publicUrl: () => string;
   readonly mailFrom: () => string;
 }
+
+/** Shorter than for other mails, because an operator waits. */
+export const PREVIEW_TIMES: SmtpTimes = {
+  connectMs: 5_000,
+  greetingMs: 5_000,
+  silenceMs: 10_000,
+  totalMs: 20_000,
+};
 
 /** Mails with sample values, shown or sent to one address. */
 export class MailPreviews {

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { Registry } from 'prom-client';
-import type { Logger } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { AccountQueries } from '../../projections/accounts/queries.js';
 import { DailyFigureQueries } from '../../projections/daily-figures/queries.js';
@@ -12,6 +11,7 @@ import { RewardBalanceQueries } from '../../projections/reward-balances/queries.
 import { RewardQueries } from '../../projections/rewards/queries.js';
 import { CustomerSearchQueries } from '../../projections/users/search-queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
+import type { Config } from '../config/config.js';
 import type { CurrentOperators } from '../config/operators.js';
 import type { Core } from '../stores/core.js';
 import { CustomerReads } from '../operations/customers/lists/customer-lists.js';
@@ -58,7 +58,8 @@ import { DownloadPlaces } from '../http/exports/download-places.js';
 import { FileDownloads } from '../http/exports/file-downloads.js';
 import { ExportsController } from '../http/exports/exports.controller.js';
 import { HealthController } from '../http/health/health.controller.js';
-import { READINESS_PROBE, type ReadinessProbe } from '../http/health/readiness.js';
+import { READINESS_PROBE } from '../http/health/readiness.js';
+import type { ServiceReadiness } from '../observability/health.js';
 import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
 import { OperationCalls } from '../http/operations/operation-calls.js';
 import type { OperationRuns } from '../http/operations/operation-runs.js';
@@ -74,8 +75,6 @@ import { ReferralCodesController } from '../http/referral-codes/referral-codes.c
 import { ReferralsController } from '../http/referrals/referrals.controller.js';
 import { RewardsController } from '../http/rewards/rewards.controller.js';
 import { SubscriptionsController } from '../http/webhooks/subscriptions.controller.js';
-import type { TestDeliveries } from '../webhooks/deliveries/test-deliveries.js';
-import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { KeySetController } from '../http/webhooks/key-set.controller.js';
 import { Presentation } from '../http/users/presentation.js';
 import { UserLookUps } from '../http/users/user-look-ups.js';
@@ -93,16 +92,18 @@ import { CookieUsersController } from '../http/users/cookie-users.controller.js'
 import { OpenUsersController } from '../http/users/open-users.controller.js';
 import { UsersController } from '../http/users/users.controller.js';
 import { CommandGateway } from '../http/writing/command-gateway.js';
-import { OwnWrites, type Progress, type WaitLimits } from '../http/writing/own-writes.js';
+import { OwnWrites, type Progress } from '../http/writing/own-writes.js';
 import { Writes } from '../http/writing/writes.js';
 import type { StoredAnswers } from '../idempotency/stored-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
-import { MailPreviews } from '../mails/mail-previews.js';
+import { MailPreviews, PREVIEW_TIMES } from '../mails/mail-previews.js';
 import { UnsubscribedAddresses } from '../mails/unsubscribed-addresses.js';
-import type { SmtpSender } from '../mails/sending/smtp-sender.js';
+import { SmtpSender } from '../mails/sending/smtp-sender.js';
 import { Themes } from '../themes/themes.js';
+import type { Address, ServiceOptions } from './service-options.js';
+import type { Followers } from './start-followers.js';
 import type { Payments } from './start-payments.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
 import { unreadableAccounts } from '../projecting/following/unreadable-accounts.js';
@@ -112,13 +113,12 @@ import type { LiveGenerations } from '../projecting/generations/live-generations
 export interface ModuleParts {
   readonly core: Core;
   readonly generations: LiveGenerations;
+  readonly followers: Followers;
   readonly answers: StoredAnswers;
   readonly rateLimits: RateLimits;
   readonly visits: ShareLinkVisits;
-  readonly readiness: ReadinessProbe;
+  readonly readiness: ServiceReadiness;
   readonly registry: Registry;
-  readonly logger: Logger;
-  readonly progress: Progress;
   readonly operators: CurrentOperators;
   readonly console: ConsoleGate;
   /** For reads of many rows. */
@@ -127,17 +127,10 @@ export interface ModuleParts {
   readonly operationsPool: Pool;
   /** Operations that operators started in this process. */
   readonly runs: OperationRuns;
-  readonly waitLimits: WaitLimits;
-  readonly publicUrl: () => string;
-  readonly webhooks: { readonly guard: EndpointGuard; readonly tests: TestDeliveries };
+  readonly address: Address;
   readonly payments: Payments;
   /** Counts wrong signatures together with wrong keys. */
-  readonly failedCredentials: FailedCredentials;
-  /** Sends previews; undefined: no mail server is configured. */
-  readonly smtp: Pick<SmtpSender, 'send'> | undefined;
-  readonly mailFrom: () => string;
-  /** Whether this process serves tenants; health and metrics are in every process. */
-  readonly api: boolean;
+  readonly failures: FailedCredentials;
 }
 
 const TENANT_CONTROLLERS = [
@@ -198,12 +191,12 @@ const CONSOLE_CONTROLLERS = [
 /** The composition root of the Nest application. */
 @Module({})
 export class AppModule {
-  static async of(parts: ModuleParts): Promise<DynamicModule> {
+  static async of(parts: ModuleParts, options: ServiceOptions): Promise<DynamicModule> {
     const routes = operationRoutes(await allOperations());
     return {
       module: AppModule,
       controllers: [
-        ...(parts.api
+        ...(options.config.roles.has('api')
           ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS, routes, ...CONSOLE_CONTROLLERS]
           : []),
         HealthController,
@@ -212,7 +205,7 @@ export class AppModule {
       providers: [
         { provide: READINESS_PROBE, useValue: parts.readiness },
         { provide: METRICS_REGISTRY, useValue: parts.registry },
-        ...injected(parts).map((one) => ({ provide: one.constructor, useValue: one })),
+        ...injected(parts, options).map((one) => ({ provide: one.constructor, useValue: one })),
       ],
     };
   }
@@ -244,10 +237,24 @@ function customersOf(parts: ModuleParts, balances: RewardBalanceQueries): Custom
   return new CustomerReads({ reads: readsOf(parts), balances, tenants: core.tenants, pool });
 }
 
+const progressOf = ({ followers: { follower, policies }, readiness }: ModuleParts): Progress => ({
+  waitForProjections: (...awaited) => follower.waitFor(...awaited),
+  projectionsInclude: (...asked) => follower.allInclude(...asked),
+  waitForPolicies: (...awaited) => policies.waitFor(...awaited),
+  projectionPositions: (names) => follower.positions(names),
+  policyPosition: (scope) => policies.reachedPosition(scope),
+  skippedHead: () => readiness.skippedHead,
+});
+
 /** The injectable values, each by its class. */
-function injected(parts: ModuleParts): readonly object[] {
-  const { core, answers, logger, publicUrl } = parts;
-  const ownWrites = new OwnWrites(core.log, parts.progress, parts.waitLimits);
+function injected(parts: ModuleParts, { config, logger }: ServiceOptions): readonly object[] {
+  const { core, answers } = parts;
+  const { publicUrl } = parts.address;
+  const { guard, tests } = parts.followers.webhooks;
+  const ownWrites = new OwnWrites(core.log, progressOf(parts), {
+    timeoutMs: config.positionWaitMs,
+    ownWritesMs: config.ownWritesWaitMs,
+  });
   const operations = new OperationsCore(
     core,
     parts.operationsPool,
@@ -257,7 +264,7 @@ function injected(parts: ModuleParts): readonly object[] {
   );
   const calls = new OperationCalls(operations, parts.runs, {
     provider: parts.payments.provider,
-    guard: () => Promise.resolve(parts.webhooks.guard),
+    guard: () => Promise.resolve(guard),
     publicUrl,
   });
   const pages = new TenantPages(operations, calls);
@@ -275,10 +282,10 @@ function injected(parts: ModuleParts): readonly object[] {
     core.webhooks,
     core.tenants,
     core.owners,
-    parts.webhooks.tests,
-    parts.webhooks.guard,
+    tests,
+    guard,
     parts.payments.events,
-    parts.failedCredentials,
+    parts.failures,
     parts.rateLimits,
     parts.runs,
     parts.console,
@@ -293,13 +300,14 @@ function injected(parts: ModuleParts): readonly object[] {
     pages,
     ownWrites,
     gateway,
-    ...shown(parts, gateway),
+    ...shown(parts, gateway, config),
   ];
 }
 
 /** Presenters of facts of several read models, and the queries they use. */
-function shown(parts: ModuleParts, gateway: CommandGateway): readonly object[] {
-  const { core, publicUrl, smtp, mailFrom } = parts;
+function shown(parts: ModuleParts, gateway: CommandGateway, { smtp }: Config): readonly object[] {
+  const { core } = parts;
+  const { publicUrl, mailFrom } = parts.address;
   const { tenants, owners, names } = core;
   const themes = new Themes(core.themeRows);
   const queries = queriesOf(parts);
@@ -316,7 +324,7 @@ function shown(parts: ModuleParts, gateway: CommandGateway): readonly object[] {
       tenants,
       testAddresses: core.mailTestAddresses,
       names,
-      smtp,
+      smtp: smtp && new SmtpSender(smtp, PREVIEW_TIMES),
       publicUrl,
       mailFrom,
     }),

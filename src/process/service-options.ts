@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
+import { defaultFrom } from '../mails/sender-address.js';
 import type { Core } from '../stores/core.js';
 
 export interface ServiceOptions {
@@ -18,7 +19,16 @@ export interface Listening {
   readonly operationsUrl?: string;
 }
 
-/** The service's address; empty before it listens. */
-export interface Address {
+/** The addresses of this service as clients and mails show them. */
+export class Address {
+  /** Empty before it listens without PUBLIC_URL. */
   url: string;
+
+  constructor(private readonly config: Pick<Config, 'publicUrl' | 'mailFrom'>) {
+    this.url = config.publicUrl ?? '';
+  }
+
+  readonly publicUrl = (): string => this.url;
+
+  readonly mailFrom = (): string => this.config.mailFrom ?? defaultFrom(this.url);
 }

@@ -29,7 +29,7 @@ import { connectionBudget } from '../config/connection-budget.js';
 import { SlowReads } from '../projecting/following/slow-reads.js';
 import { ServiceReadiness } from '../observability/health.js';
 import { Metrics } from '../observability/metrics.js';
-import type { Address, Listening, ServiceOptions } from './service-options.js';
+import { Address, type Listening, type ServiceOptions } from './service-options.js';
 import {
   catchUpBeforeEnd,
   makeFollowers,
@@ -38,6 +38,7 @@ import {
   PROJECTION_NAMES,
   startFollowing,
   type Followers,
+  type FollowersParts,
 } from './start-followers.js';
 import { startTracing } from './start-tracing.js';
 import {
@@ -45,11 +46,10 @@ import {
   startApplication,
   startListening,
   startOperationsListener,
-  type Application,
 } from './start-http.js';
 import { makePaymentsWork, openPayments, startPaymentsWork } from './start-payments.js';
 import { startInOrder, type OnStop } from './start-in-order.js';
-import { startStores, type Stores, type WatchedLog } from './start-stores.js';
+import { startStores } from './start-stores.js';
 
 /** Exports that a process writes concurrently, each with a snapshot. */
 const EXPORT_CONCURRENCY = 2;
@@ -88,7 +88,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     visits.start();
     // Stops after the last request and stores its counts.
     onStop(() => visits.stop());
-    const address = { url: '' };
+    const address = new Address(config);
     const made = { rateLimits, stores, watched, jobsPool, address, metrics };
     const followers = makeFollowers(made, options);
     const observe = metrics.observe.payments;
@@ -110,31 +110,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const unreadable = { core, pool: operationsPool, projectors: accountProjectors, leads, logger };
     await prepareFollowers(followers, new UnreadableRetries(unreadable), options, onStop);
     const isBusy = (): boolean => application.edge.isBusy;
-    startExports(
-      { stores, watched, followers, operationsPool, address, metrics, isBusy },
-      options,
-      onStop,
-    );
+    startExports({ ...made, followers, operationsPool, isBusy }, options, onStop);
     startPaymentsWork(paymentsWork, followers.payments, options, onStop);
     startFollowing(followers, core, options, onStop);
     onStop(() => catchUpBeforeEnd(core, followers));
-    const urls = await startListeners(application, options, address, onStop);
+    const operationsUrl = await startOperationsListener(application, options, onStop);
+    const url = await startListening(application, options, address, onStop);
+    const urls = { url, ...(operationsUrl !== undefined && { operationsUrl }) };
     await options.onListening?.(core, urls);
     void readiness.catchUp();
     onStop(() => readiness.stop());
     return { ...followers, core, app: application.app, ...urls };
   });
-}
-
-async function startListeners(
-  application: Application,
-  options: ServiceOptions,
-  address: Address,
-  onStop: OnStop,
-): Promise<Listening> {
-  const operationsUrl = await startOperationsListener(application, options, onStop);
-  const url = await startListening(application, options, address, onStop);
-  return { url, ...(operationsUrl !== undefined && { operationsUrl }) };
 }
 
 function consoleGate(
@@ -167,14 +154,10 @@ function openPools(core: Core, options: ServiceOptions, metrics: Metrics, onStop
   return { jobsPool, operationsPool };
 }
 
-interface ExportsStartParts {
-  readonly stores: Stores;
-  readonly watched: WatchedLog;
+interface ExportsStartParts extends FollowersParts {
   readonly followers: Followers;
   /** For snapshots, whose statements have no time limit. */
   readonly operationsPool: Pool;
-  readonly address: Address;
-  readonly metrics: Metrics;
   /** Whether running requests would be slowed down by exports. */
   readonly isBusy: () => boolean;
 }
@@ -194,7 +177,7 @@ function startExports(
     presence,
     generations: watched.generations,
     readModels: followers.follower,
-    publicUrl: () => config.publicUrl ?? address.url,
+    publicUrl: address.publicUrl,
     onAttempt: metrics.observe.exports,
     isBusy,
   });

@@ -18,7 +18,6 @@ import { renderMail } from '../mails/content/rendered-mail.js';
 import { MailSender } from '../mails/deliveries/mail-sender.js';
 import { waitingMails } from '../mails/deliveries/shown-mails.js';
 import { MailPlans } from '../mails/mail-plans.js';
-import { defaultFrom } from '../mails/sender-address.js';
 import { mimeOf } from '../mails/sending/mime.js';
 import { SmtpSender } from '../mails/sending/smtp-sender.js';
 import { UnsubscribedAddresses } from '../mails/unsubscribed-addresses.js';
@@ -75,7 +74,7 @@ export function openJobsPool({ databaseUrl: url }: Core, { config }: ServiceOpti
   return openPool({ url, max, applicationName: 'ledger-jobs' });
 }
 
-interface FollowersParts {
+export interface FollowersParts {
   readonly rateLimits: RateLimits;
   readonly stores: Stores;
   readonly watched: WatchedLog;
@@ -130,14 +129,13 @@ function webhooksOf(
 ) {
   const { core, background: pool, presence } = stores;
   const { log, codec, names, streams, tenants, webhooks: subscriptions } = core;
-  const publicUrl = (): string => config.publicUrl ?? address.url;
   const guard = new EndpointGuard({ allowed: config.webhookAllowCidrs });
   const post = new WebhookPost(guard);
   const sender = new WebhookSender({
     pool,
     tenants,
     subscriptions,
-    payloads: new Payloads({ log, codec, keys: core.keys, names, publicUrl }),
+    payloads: new Payloads({ log, codec, keys: core.keys, names, publicUrl: address.publicUrl }),
     keys: new SigningKeys(pool, core.webhookKeysSealer),
     post,
     answers: core.webhookAnswers,
@@ -196,7 +194,7 @@ function mailsOf(
   if (config.smtp === undefined) return undefined;
   const { core, background: pool, presence } = stores;
   const { log, codec, names, tenants } = core;
-  const publicUrl = (): string => config.publicUrl ?? address.url;
+  const { publicUrl, mailFrom } = address;
   const sender = new MailSender({
     pool,
     tenants,
@@ -213,7 +211,7 @@ function mailsOf(
       unsubscribing: new Unsubscribing(names, publicUrl),
       unsubscribed: new UnsubscribedAddresses(pool, names),
       publicUrl,
-      mailFrom: () => config.mailFrom ?? defaultFrom(publicUrl()),
+      mailFrom,
       render: renderMail,
     }),
     onOutcome: metrics.observe.mails,

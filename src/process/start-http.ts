@@ -1,6 +1,5 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { Registry } from 'prom-client';
 import { publicUrlAt } from '../config/config.js';
 import { connectionBudget } from '../config/connection-budget.js';
 import { isTemporarilyUnservable } from '../stores/core.js';
@@ -10,18 +9,11 @@ import { FailedCredentials } from '../http/limits/call-limit.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import { serveConsole } from '../console/sessions/console-gate.js';
 import { HttpMetrics } from '../http/health/metrics.js';
-import { defaultFrom } from '../mails/sender-address.js';
-import { SmtpSender, type SmtpTimes } from '../mails/sending/smtp-sender.js';
 import { serveReference } from '../http/reference/reference-pages.js';
 import { serveStartPage } from '../http/start-page/start-page.js';
 import { AppModule, type ModuleParts } from './app.module.js';
-import {
-  databaseAnswersIn,
-  storesAnswerIn,
-  type ServiceReadiness,
-} from '../observability/health.js';
+import { databaseAnswersIn, storesAnswerIn } from '../observability/health.js';
 import type { Address, ServiceOptions } from './service-options.js';
-import type { Followers } from './start-followers.js';
 import type { OnStop } from './start-in-order.js';
 import type { Stores } from './start-stores.js';
 import { pageOfUnmatched } from '../console/view/error-page.js';
@@ -30,32 +22,9 @@ import { isWriteToken } from '../http/users/granted-fields.js';
 import { completedError } from '../http/writing/error-message.js';
 import { refuseWhenStoresHang } from '../http/writing/write-deadline.js';
 
-type OptionParts =
-  | 'logger'
-  | 'waitLimits'
-  | 'api'
-  | 'progress'
-  | 'publicUrl'
-  | 'webhooks'
-  | 'smtp'
-  | 'mailFrom'
-  | 'failedCredentials';
-
-export interface ApplicationParts extends Omit<ModuleParts, OptionParts> {
+export interface ApplicationParts extends Omit<ModuleParts, 'failures'> {
   readonly stores: Stores;
-  readonly followers: Followers;
-  readonly readiness: ServiceReadiness;
-  readonly registry: Registry;
-  readonly address: Address;
 }
-
-/** Shorter than for other mails, because an operator waits. */
-const PREVIEW_TIMES: SmtpTimes = {
-  connectMs: 5_000,
-  greetingMs: 5_000,
-  silenceMs: 10_000,
-  totalMs: 20_000,
-};
 
 /** The application with its connection and credential limits. */
 export interface Application {
@@ -67,11 +36,10 @@ export interface Application {
 
 export async function startApplication(
   parts: ApplicationParts,
-  { config, logger }: ServiceOptions,
+  options: ServiceOptions,
   onStop: OnStop,
 ): Promise<Application> {
-  const { follower, policies } = parts.followers;
-  const publicUrl = (): string => config.publicUrl ?? parts.address.url;
+  const { config, logger } = options;
   const connections = config.connectionsMax;
   const edge = new HttpEdge({
     logger,
@@ -93,28 +61,7 @@ export async function startApplication(
   parts.runs.isBusy = () => edge.isBusy;
   const failures = new FailedCredentials(config.failedCredentialsPerMinute);
   const app = await NestFactory.create<NestFastifyApplication>(
-    await AppModule.of({
-      ...parts,
-      webhooks: parts.followers.webhooks,
-      failedCredentials: failures,
-      logger,
-      waitLimits: {
-        timeoutMs: config.positionWaitMs,
-        ownWritesMs: config.ownWritesWaitMs,
-      },
-      api: config.roles.has('api'),
-      progress: {
-        waitForProjections: (...awaited) => follower.waitFor(...awaited),
-        projectionsInclude: (...asked) => follower.allInclude(...asked),
-        waitForPolicies: (...awaited) => policies.waitFor(...awaited),
-        projectionPositions: (names) => follower.positions(names),
-        policyPosition: (scope) => policies.reachedPosition(scope),
-        skippedHead: () => parts.readiness.skippedHead,
-      },
-      publicUrl,
-      smtp: config.smtp && new SmtpSender(config.smtp, PREVIEW_TIMES),
-      mailFrom: () => config.mailFrom ?? defaultFrom(publicUrl()),
-    }),
+    await AppModule.of({ ...parts, failures }, options),
     edge.adapter,
     { ...edge.applicationOptions, logger: false },
   );
