@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ClientBase, Pool } from 'pg';
-import { anyOf, fetchRow, fetchRows, now, run, tables } from '../postgres/statements.js';
+import { fetchRow, fetchRows, run } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
 import {
   ALL_POLICIES,
@@ -15,28 +15,16 @@ import {
 
 const REASON_LENGTH_MAX = 500;
 /** Exponential back-off; its limit notices the end of any cause well within 45 s. */
-const NEXT_TRY = sql<Date>`now() + least(30, power(2, least(tries, 10))) * (0.5 + random() / 2) * interval '1 second'`;
+const NEXT_TRY = sql`now() + least(30, power(2, least(tries, 10))) * (0.5 + random() / 2) * interval '1 second'`;
 
-const TABLE = 'ledger.parked_reactions';
 /** As long as jobs are repeated after a loss of the log's end. */
-const FORGOTTEN = sql<Date>`now() - interval '7 days'`;
-const STREAMS = ['stream', 'policy'] as const;
-/** Without announcements, which wait one by one. */
-const OF_POLICIES = tables.selectFrom(TABLE).where('policy', '<>', WEBHOOKS_HANDLER);
-const REACTIONS = tables
-  .selectFrom(TABLE)
-  .select((eb) => [
-    eb.cast<string>('id', 'text').as('id'),
-    'policy',
-    'event_id as eventId',
-    'stream',
-    'revision',
-    'position',
-    'reason',
-    'parked_at as since',
-    'tries',
-    'passed_over as passedOver',
-  ]);
+const FORGOTTEN = sql`now() - interval '7 days'`;
+/** Announcements wait one by one. */
+const IS_OF_POLICY = sql`policy <> ${WEBHOOKS_HANDLER}`;
+const REACTIONS = sql`
+  select id::text as id, policy, event_id as "eventId", stream, revision, position, reason,
+    parked_at as since, tries, passed_over as "passedOver"
+  from ledger.parked_reactions`;
 
 /**
  * Parked reactions, with all that a retry needs: the rows of `ledger.parked_reactions`. A runner
@@ -47,40 +35,39 @@ export class PostgresParkedReactions {
   constructor(private readonly pool: Pool) {}
 
   /** @throws when it cannot be recorded: its event must not be passed over then. */
-  async park({ policy, event, reason, unknown }: ParkedAt): Promise<void> {
-    await run(this.pool, parking({ policy, event, reason, unknown }));
+  async park(parkedAt: ParkedAt): Promise<void> {
+    await run(this.pool, parking(parkedAt));
   }
 
   async isEmpty(): Promise<boolean> {
-    const first = OF_POLICIES.select('id').limit(1);
+    const first = sql`select from ledger.parked_reactions where ${IS_OF_POLICY} limit 1`;
     return (await fetchRow(this.pool, first)) === undefined;
   }
 
   async streams(): Promise<ParkedStreams> {
-    return byStream(await fetchRows(this.pool, OF_POLICIES.select(STREAMS)));
+    return byStream(
+      await fetchRows(
+        this.pool,
+        sql<ParkedPolicy>`select stream, policy from ledger.parked_reactions where ${IS_OF_POLICY}`,
+      ),
+    );
   }
 
   /** Keeps retries from treating current events as done. Returns those still parked. */
   async keepParked(streams: readonly string[]): Promise<ParkedStreams> {
     return inTransaction(this.pool, async (client) => {
       // An update that waits for a settlement would not see the rows that the settlement adds.
-      await fetchRows(
+      await run(
         client,
-        tables
-          .selectFrom(TABLE)
-          .select('id')
-          .where('stream', '=', anyOf(streams))
-          .orderBy('id')
-          .forUpdate(),
+        sql`
+          select from ledger.parked_reactions where stream = any(${streams}) order by id for update`,
       );
       return byStream(
         await fetchRows(
           client,
-          tables
-            .updateTable(TABLE)
-            .set((eb) => ({ passed_over: eb('passed_over', '+', 1n) }))
-            .where('stream', '=', anyOf(streams))
-            .returning(STREAMS),
+          sql<ParkedPolicy>`
+            update ledger.parked_reactions set passed_over = passed_over + 1
+            where stream = any(${streams}) returning stream, policy`,
         ),
       );
     });
@@ -89,10 +76,9 @@ export class PostgresParkedReactions {
   ofStream(stream: string): Promise<readonly ParkedReaction[]> {
     return fetchRows(
       this.pool,
-      REACTIONS.where('stream', '=', stream)
-        .where('policy', '<>', WEBHOOKS_HANDLER)
-        .orderBy('revision')
-        .orderBy(`${TABLE}.id`),
+      sql<ParkedReaction>`
+        ${REACTIONS} where stream = ${stream} and ${IS_OF_POLICY}
+        order by revision, parked_reactions.id`,
     );
   }
 
@@ -100,11 +86,9 @@ export class PostgresParkedReactions {
   async dueStreams(limit: number): Promise<readonly string[]> {
     const rows = await fetchRows(
       this.pool,
-      OF_POLICIES.select('stream')
-        .where('next_try_at', '<=', now)
-        .groupBy('stream')
-        .orderBy((eb) => eb.fn.min('next_try_at'))
-        .limit(limit),
+      sql<{ stream: string }>`
+        select stream from ledger.parked_reactions where ${IS_OF_POLICY} and next_try_at <= now()
+        group by stream order by min(next_try_at) limit ${limit}`,
     );
     return rows.map(({ stream }) => stream);
   }
@@ -113,17 +97,13 @@ export class PostgresParkedReactions {
   unknownEvents(): Promise<readonly UnknownEvent[]> {
     return fetchRows(
       this.pool,
-      tables
-        .selectFrom(TABLE)
-        .select(['event_type as type', 'schema_version as version'])
-        .distinct()
-        .where('event_type', 'is not', null)
-        .$narrowType<{ type: string }>()
-        .limit(1_000),
+      sql<UnknownEvent>`
+        select distinct event_type as type, schema_version as version
+        from ledger.parked_reactions where event_type is not null limit 1000`,
     );
   }
 
-  /** Streams that wait for such events; longest waiting first. Raw SQL: it has two lists. */
+  /** Streams that wait for such events; longest waiting first. */
   async heldBackBy(events: readonly UnknownEvent[], limit: number): Promise<readonly string[]> {
     const types = events.map(({ type }) => type);
     const versions = events.map(({ version }) => version);
@@ -142,7 +122,7 @@ export class PostgresParkedReactions {
   async tryAllSoon(): Promise<void> {
     await run(
       this.pool,
-      tables.updateTable(TABLE).set({ next_try_at: now }).where('next_try_at', '>', now),
+      sql`update ledger.parked_reactions set next_try_at = now() where next_try_at > now()`,
     );
   }
 
@@ -150,24 +130,25 @@ export class PostgresParkedReactions {
   async postpone(rows: readonly Pick<ParkedReaction, 'id'>[], reason: string): Promise<void> {
     await run(
       this.pool,
-      tables
-        .updateTable(TABLE)
-        .set((eb) => ({
-          tries: eb('tries', '+', 1),
-          next_try_at: NEXT_TRY,
-          reason: reason.slice(0, REASON_LENGTH_MAX),
-        }))
-        .where('id', '=', anyOf(idsOf(rows))),
+      sql`
+        update ledger.parked_reactions
+        set tries = tries + 1, next_try_at = ${NEXT_TRY}, reason = ${cut(reason)}
+        where id = any(${idsOf(rows)}::bigint[])`,
     );
   }
 
   /** In one transaction. @returns whether all finished rows were deleted. */
   async settle(stream: string, { stopped, added, done }: Settlement): Promise<boolean> {
     return inTransaction(this.pool, async (client) => {
-      const present = await fetchRows(client, lockOf(stream));
+      // In the order in which `keepParked` locks.
+      const present = await fetchRows(
+        client,
+        sql<Present>`
+          select id::text as id, policy, event_id as "eventId" from ledger.parked_reactions
+          where stream = ${stream} order by parked_reactions.id for update`,
+      );
       for (const { rows, to } of stopped) await this.stop(client, present, rows, to);
       for (const parkedAt of added) await run(client, parking(parkedAt));
-      // Raw SQL: the builder has no `unnest` of two lists.
       const deleted = await run(
         client,
         sql`
@@ -210,7 +191,7 @@ export class PostgresParkedReactions {
         on conflict (event_id, policy) do update set retried_at = now()`,
     );
     const others = idsOf(own.filter((row) => row !== kept));
-    await run(client, tables.deleteFrom(TABLE).where('id', '=', anyOf(others)));
+    await run(client, sql`delete from ledger.parked_reactions where id = any(${others}::bigint[])`);
     if (kept) await run(client, move(kept.id, to));
   }
 
@@ -224,64 +205,49 @@ export class PostgresParkedReactions {
     readonly after?: string;
     readonly limit: number;
   }): Promise<readonly ParkedReaction[]> {
+    const isWanted = id === undefined ? sql`true` : sql`parked_reactions.id = ${BigInt(id)}`;
     return fetchRows(
       this.pool,
-      REACTIONS.where(`${TABLE}.id`, '>', BigInt(after))
-        .$if(id !== undefined, (only) => only.where(`${TABLE}.id`, '=', BigInt(id ?? 0)))
-        .orderBy(`${TABLE}.id`)
-        .limit(limit),
+      sql<ParkedReaction>`
+        ${REACTIONS} where parked_reactions.id > ${BigInt(after)} and ${isWanted}
+        order by parked_reactions.id limit ${limit}`,
     );
   }
 
   /** Ends it without carrying it out. */
   async drop({ id }: Pick<ParkedReaction, 'id'>): Promise<void> {
-    await run(this.pool, tables.deleteFrom(TABLE).where('id', '=', BigInt(id)));
+    await run(this.pool, sql`delete from ledger.parked_reactions where id = ${BigInt(id)}`);
   }
 
   /** Keeps it from being repeated, also after a loss of the log's end. */
   async forgetRetried({ eventId, policy }: Pick<ParkedReaction, 'eventId' | 'policy'>) {
     await run(
       this.pool,
-      tables
-        .deleteFrom('ledger.retried_reactions')
-        .where((eb) => eb.and({ event_id: eventId, policy })),
+      sql`
+        delete from ledger.retried_reactions where event_id = ${eventId} and policy = ${policy}`,
     );
   }
 
   /** How many of these still exist. */
   async present(ids: readonly string[]): Promise<number> {
-    const row = await fetchRow(
+    return run(
       this.pool,
-      tables
-        .selectFrom(TABLE)
-        .select((eb) => eb.fn.countAll<bigint>().as('present'))
-        .where('id', '=', anyOf(ids.map(BigInt))),
+      sql`select from ledger.parked_reactions where id = any(${ids.map(BigInt)}::bigint[])`,
     );
-    return Number(row?.present ?? 0n);
   }
 
   async counts(): Promise<ParkedCounts> {
     const row = await fetchRow(
       this.pool,
-      OF_POLICIES.select((eb) => [
-        eb.fn.countAll<bigint>().filterWhere('policy', '<>', ALL_POLICIES).as('parked'),
-        eb.fn
-          .count<bigint>('stream')
-          .distinct()
-          .filterWhere('policy', '=', ALL_POLICIES)
-          .as('heldBack'),
-        sql<number | null>`extract(epoch from now() - min(${eb.ref('parked_at')}))::float8`.as(
-          'oldestSeconds',
-        ),
-        sql<string | null>`(array_agg(reason order by parked_at desc, id desc))[1]`.as('because'),
-      ]),
+      sql<ParkedCounts>`
+        select count(*) filter (where policy <> ${ALL_POLICIES})::integer as parked,
+          count(distinct stream) filter (where policy = ${ALL_POLICIES})::integer as "heldBack",
+          greatest(0, floor(coalesce(extract(epoch from now() - min(parked_at)), 0)))::float8
+            as "oldestSeconds",
+          (array_agg(reason order by parked_at desc, id desc))[1] as "parkedBecause"
+        from ledger.parked_reactions where ${IS_OF_POLICY}`,
     );
-    return {
-      parked: Number(row?.parked ?? 0n),
-      heldBack: Number(row?.heldBack ?? 0n),
-      oldestSeconds: Math.max(0, Math.floor(row?.oldestSeconds ?? 0)),
-      parkedBecause: row?.because ?? null,
-    };
+    return row ?? { parked: 0, heldBack: 0, oldestSeconds: 0, parkedBecause: null };
   }
 }
 
@@ -315,86 +281,57 @@ export async function parkRetriedAgain(
 ): Promise<void> {
   const retried = await fetchRows(
     client,
-    tables
-      .selectFrom('ledger.retried_reactions')
-      .select(['event_id as eventId', 'policy', 'stream', 'revision', 'position']),
+    sql<Pick<ParkedReaction, 'eventId' | 'policy' | 'stream' | 'revision' | 'position'>>`
+      delete from ledger.retried_reactions
+      returning position, event_id as "eventId", policy, stream, revision`,
   );
   for (const { eventId, policy, stream, revision, position } of retried)
     if (await holds({ position, eventId }))
       await run(
         client,
-        tables
-          .insertInto(TABLE)
-          .values({ event_id: eventId, policy, stream, revision, position, reason: AGAIN })
-          .onConflict((conflict) => conflict.columns(['event_id', 'policy']).doNothing()),
+        sql`
+          insert into ledger.parked_reactions (event_id, policy, stream, revision, position, reason)
+          values (${eventId}, ${policy}, ${stream}, ${revision}, ${position}, ${AGAIN})
+          on conflict (event_id, policy) do nothing`,
       );
-  await run(client, tables.deleteFrom('ledger.retried_reactions'));
 }
 
 const AGAIN = 'the log lost its end: carried out again';
 
-/** In the order in which `keepParked` locks. */
-const lockOf = (stream: string) =>
-  tables
-    .selectFrom(TABLE)
-    .select((eb) => [eb.cast<string>('id', 'text').as('id'), 'policy', 'event_id as eventId'])
-    .where('stream', '=', stream)
-    .orderBy(`${TABLE}.id`)
-    .forUpdate();
-
 type Present = Pick<ParkedReaction, 'id' | 'policy' | 'eventId'>;
 
+const cut = (reason: string): string => reason.slice(0, REASON_LENGTH_MAX);
+
+/** Where the reactions stop, as columns and as their values. */
+const PLACE = sql`
+  event_id, policy, stream, revision, position, reason, event_type, schema_version`;
+const placeOf = ({ policy, event, reason, unknown }: ParkedAt) => sql`
+  ${event.id}::uuid, ${policy}::text, ${event.stream}::text, ${event.revision}::bigint,
+  ${event.position}::text, ${cut(reason)}::text,
+  ${unknown === undefined ? null : cut(unknown.type)}::text, ${unknown?.version ?? null}::integer`;
+
 /** Increases the mark of an existing row: its policy passes over further events. */
-export const parking = (parkedAt: ParkedAt) =>
-  tables
-    .insertInto(TABLE)
-    .values({
-      ...rowOf(parkedAt),
-      tries: 1,
-      next_try_at: sql<Date>`now() + interval '1 second'`,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['event_id', 'policy']).doUpdateSet((eb) => ({
-        revision: eb.ref('excluded.revision'),
-        reason: eb.ref('excluded.reason'),
-        passed_over: eb(`${TABLE}.passed_over`, '+', 1n),
-      })),
-    );
+export const parking = (parkedAt: ParkedAt) => sql`
+  insert into ledger.parked_reactions as parked (${PLACE}, tries, next_try_at)
+  values (${placeOf(parkedAt)}, 1, now() + interval '1 second')
+  on conflict (event_id, policy) do update
+  set revision = excluded.revision, reason = excluded.reason,
+    passed_over = parked.passed_over + 1`;
 
 /** The age counts from the event at which the reactions stopped. */
-const move = (id: string, to: ParkedAt) =>
-  tables
-    .updateTable(TABLE)
-    .set((eb) => {
-      const isSame = eb('event_id', '=', to.event.id);
-      return {
-        ...rowOf(to),
-        tries: eb
-          .case()
-          .when(isSame)
-          .then(eb('tries', '+', 1))
-          .else(1)
-          .end(),
-        next_try_at: NEXT_TRY,
-        parked_at: eb.case().when(isSame).then(eb.ref('parked_at')).else(now).end(),
-      };
-    })
-    .where('id', '=', BigInt(id));
+const move = (id: string, to: ParkedAt) => sql`
+  update ledger.parked_reactions
+  set (${PLACE}) = row(${placeOf(to)}), next_try_at = ${NEXT_TRY},
+    tries = case when event_id = ${to.event.id} then tries + 1 else 1 end,
+    parked_at = case when event_id = ${to.event.id} then parked_at else now() end
+  where id = ${BigInt(id)}`;
 
-const rowOf = ({ policy, event, reason, unknown }: ParkedAt) => ({
-  event_id: event.id,
-  policy,
-  stream: event.stream,
-  revision: event.revision,
-  position: event.position,
-  reason: reason.slice(0, REASON_LENGTH_MAX),
-  event_type: unknown?.type.slice(0, REASON_LENGTH_MAX) ?? null,
-  schema_version: unknown?.version ?? null,
-});
+interface ParkedPolicy {
+  readonly stream: string;
+  readonly policy: string;
+}
 
-function byStream(
-  rows: readonly { readonly stream: string; readonly policy: string }[],
-): ParkedStreams {
+function byStream(rows: readonly ParkedPolicy[]): ParkedStreams {
   const parked: ParkedStreams = new Map();
   for (const { stream, policy } of rows)
     parked.set(stream, (parked.get(stream) ?? new Set()).add(policy));
