@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import { Get } from '@nestjs/common';
 import { isMailAddress } from '../../foundation/mail-address.js';
 import { newId } from '../../foundation/world.js';
-import { MAIL_STATES, type MailSort, type MailState } from '../../mails/deliveries/shown-mails.js';
+import { MAIL_STATES, type MailState } from '../../mails/deliveries/shown-mails.js';
+import type { DeliverySort } from '../../work-queue/listed-deliveries.js';
 import { MailPreviews } from '../../mails/mail-previews.js';
 import { sendMailAgain } from '../../operations/customers/actions/send-mail-again.js';
 import { mailQueries, type ShownMail } from '../../operations/mails/mail.operations.js';
@@ -132,7 +133,7 @@ export class ConsoleMailsController {
       section: '/mails',
       name: 'mails',
       isPersonal: false,
-      columns: COLUMNS as readonly TableColumn<ShownMail, MailSort>[],
+      columns: COLUMNS as readonly TableColumn<ShownMail, DeliverySort>[],
       newest: { sort: 'created', descending: true },
       filters: [
         { name: 'state', label: 'State', options: STATES },

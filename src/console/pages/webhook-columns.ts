@@ -1,5 +1,6 @@
 import type { PostFailure } from '../../webhooks/sending/post-failure.js';
-import type { DeliverySort, DeliveryState } from '../../webhooks/deliveries/shown-deliveries.js';
+import type { DeliveryState } from '../../webhooks/deliveries/shown-deliveries.js';
+import type { DeliverySort } from '../../work-queue/listed-deliveries.js';
 import type {
   EndpointToChange,
   ShownDelivery,

@@ -4,6 +4,11 @@ import type { Scope } from '../../domain/scope.js';
 import { fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
 import { RETRIED_FOR_MS } from './mail-retries.js';
 import { inTransaction } from '../../postgres/transaction.js';
+import {
+  ListedDeliveries,
+  type DeliveryFilter,
+  type ListedDelivery,
+} from '../../work-queue/listed-deliveries.js';
 import { addWork } from '../../work-queue/work-items.js';
 import { DAILY_LIMIT, MAILS } from './mail-rows.js';
 
@@ -14,86 +19,30 @@ const RETRIED_FOR = `${RETRIED_FOR_MS} ms`;
 export const MAIL_STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
 export type MailState = (typeof MAIL_STATES)[number];
 
-export interface MailRow {
-  readonly id: string;
+export type MailRow = ListedDelivery & {
   readonly eventId: string;
-  readonly type: string;
   readonly state: MailState;
-  readonly attempts: number;
-  readonly nextAttemptAt: Date | null;
   readonly reason: string | null;
-  readonly created: Date;
-}
+};
 
-export interface MailFilter {
+export interface MailFilter extends DeliveryFilter {
   readonly state?: MailState | undefined;
-  readonly type?: string | undefined;
   /** The recipient's account as a keyed hash. */
   readonly account?: string | undefined;
-  readonly since?: Date | undefined;
-  readonly until?: Date | undefined;
 }
 
-export const MAIL_SORTS = ['created', 'type', 'state', 'attempts'] as const;
-export type MailSort = (typeof MAIL_SORTS)[number];
-
-interface MailPage {
-  readonly limit: number;
-  readonly offset?: number;
-  readonly sort?: MailSort;
-  /** False: ascending. */
-  readonly descending?: boolean;
-}
-
-/** Newest first by default. A mail in `SENDING` is shown as pending. */
-export function listMails(
-  pool: Pool,
-  scope: Scope,
-  { limit, offset = 0, sort = 'created', descending = true, ...filter }: MailFilter & MailPage,
-): Promise<readonly MailRow[]> {
-  const direction = descending ? sql`desc` : sql`asc`;
-  return fetchRows(
-    pool,
-    sql<MailRow>`
-      select id, event_id as "eventId", type,
-        case state when 'SENDING' then 'PENDING' else state end as state,
-        attempts, reason, created, (
-          select due_at from ledger.work_items
-          where kind = ${MAILS} and work_items.id = mail_deliveries.id::text
-        ) as "nextAttemptAt"
-      ${matching(scope, filter)}
-      order by ${sql.ref(`mail_deliveries.${sort}`)} ${direction}, mail_deliveries.created desc, id
-      limit ${limit} offset ${offset}`,
-  );
-}
-
-/** The number of matching mails, counted up to `countedMax` + 1. */
-export async function countMails(
-  pool: Pool,
-  scope: Scope,
-  filter: MailFilter,
-  countedMax: number,
-): Promise<number> {
-  const row = await fetchRow(
-    pool,
-    sql<{ count: number }>`
-      select count(*)::integer as count
-      from (select ${matching(scope, filter)} limit ${countedMax + 1}) counted`,
-  );
-  return row?.count ?? 0;
-}
-
-function matching({ tenant, mode }: Scope, { state, type, account, since, until }: MailFilter) {
-  const states = state === 'PENDING' ? ['PENDING', 'SENDING'] : state && [state];
-  return sql`
-    from ledger.mail_deliveries
-    where tenant = ${tenant} and mode = ${mode}
-      and (${states ?? null}::text[] is null or state = any(${states ?? null}::text[]))
-      and (${type ?? null}::text is null or type = ${type ?? null}::text)
-      and (${account ?? null}::text is null or account = ${account ?? null}::text)
-      and (${since ?? null}::timestamptz is null or created >= ${since ?? null}::timestamptz)
-      and (${until ?? null}::timestamptz is null or created <= ${until ?? null}::timestamptz)`;
-}
+/** A mail in `SENDING` is shown as pending. */
+export const MAIL_LIST = new ListedDeliveries<MailFilter, MailRow>({
+  table: 'ledger.mail_deliveries',
+  kind: MAILS,
+  columns: sql`event_id as "eventId", reason,
+    case state when 'SENDING' then 'PENDING' else state end as state`,
+  conditions: ({ tenant, mode }, { state, account }) => [
+    sql`tenant = ${tenant} and mode = ${mode}`,
+    state === 'PENDING' ? sql`state in ('PENDING', 'SENDING')` : state && sql`state = ${state}`,
+    account === undefined ? undefined : sql`account = ${account}`,
+  ],
+});
 
 /** Makes an ended mail due again, with the same `Message-ID`. @returns false: it has not ended. */
 export async function resendMail(

@@ -1,21 +1,20 @@
 import * as z from 'zod';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
-import { timeNow } from '../../foundation/world.js';
 import {
-  countMails,
-  listMails,
+  MAIL_LIST,
   MAIL_STATES,
   mailExists,
   resendMail,
   type MailRow,
   type MailFilter,
-  type MailSort,
 } from '../../mails/deliveries/shown-mails.js';
-import { COUNTED_MAX, rowsByPages, type RowQueries } from '../../projecting/following/row-lists.js';
+import type { RowQueries } from '../../projecting/following/row-lists.js';
+import type { DeliveryPage, DeliverySort } from '../../work-queue/listed-deliveries.js';
 import { NotDone } from '../outcome.js';
 import { fullId, idsOf } from '../registry/full-id.js';
 import { help, limit, text } from '../registry/members.js';
+import { pagesOf } from '../webhooks/delivery-pages.js';
 import {
   ledgerOperation,
   recordedOperation,
@@ -33,30 +32,28 @@ const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 export const showMails = async (
   { pool }: Pick<Core, 'pool'>,
   scope: Scope,
-  filter: MailFilter & { readonly limit: number },
-) => (await listMails(pool, scope, filter)).map(shownMail);
+  filter: MailFilter & DeliveryPage,
+) => (await MAIL_LIST.list(pool, scope, filter)).map(shownMail);
 
-const shownMail = ({ nextAttemptAt, created, ...mail }: MailRow) => ({
-  ...mail,
-  nextAttemptAt: mail.state === 'PENDING' ? (nextAttemptAt?.toISOString() ?? null) : null,
-  created: created.toISOString(),
+const shownMail = ({ id, eventId, type, state, attempts, reason, ...mail }: MailRow) => ({
+  id,
+  eventId,
+  type,
+  state,
+  attempts,
+  reason,
+  nextAttemptAt: state === 'PENDING' ? (mail.nextAttemptAt?.toISOString() ?? null) : null,
+  created: mail.created.toISOString(),
 });
 
 /** Mails as pages and files list them. */
 export const mailQueries = ({
   pool,
-}: Pick<Core, 'pool'>): RowQueries<MailFilter, MailSort, ShownMail> => ({
-  async page(scope, { filters, ...page }) {
-    const rows = await showMails({ pool }, scope, { ...filters, ...page });
-    const count = await countMails(pool, scope, filters, COUNTED_MAX);
-    return { rows, total: Math.min(count, COUNTED_MAX), isAbout: count > COUNTED_MAX };
-  },
-  rows(scope, { filters, ...order }) {
-    // What is recorded meanwhile does not move the rows.
-    const filter = { until: new Date(timeNow()), ...filters, ...order };
-    return rowsByPages((page) => showMails({ pool }, scope, { ...filter, ...page }));
-  },
-});
+}: Pick<Core, 'pool'>): RowQueries<MailFilter, DeliverySort, ShownMail> =>
+  pagesOf(
+    (scope, request) => showMails({ pool }, scope, request),
+    (scope, filter, countedMax) => MAIL_LIST.count(pool, scope, filter, countedMax),
+  );
 
 /** Also called by the console. One that waits is not sent twice. */
 export const resend = recordedOperation({

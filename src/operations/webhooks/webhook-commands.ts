@@ -6,11 +6,10 @@ import { timeNow } from '../../foundation/world.js';
 import {
   attemptsOf,
   endpointFigures,
-  findDelivery,
-  listDeliveries,
+  WEBHOOK_LIST,
   resend,
   type DeliveryState,
-  type DeliveryRow,
+  type WebhookRow,
   type ResendSelection,
 } from '../../webhooks/deliveries/shown-deliveries.js';
 import { FAILING_FROM } from '../../webhooks/deliveries/retry-times.js';
@@ -83,7 +82,7 @@ export async function showDeliveries(
   const since = sinceOf(from);
   const endpointId = endpoint === undefined ? undefined : core.webhooks.idOf(scope, endpoint);
   const urls = await urlsOf(core, scope);
-  const found = await listDeliveries(core.pool, scope, { ...selection, since, endpointId });
+  const found = await WEBHOOK_LIST.list(core.pool, scope, { ...selection, since, endpointId });
   return found.map((delivery) => shownDelivery(delivery, urls));
 }
 
@@ -180,8 +179,10 @@ function sinceOf(text: string | undefined): Date | undefined {
   return since === undefined ? undefined : new Date(since);
 }
 
-async function known(core: WebhookCore, scope: Scope, id: string): Promise<DeliveryRow> {
-  const delivery = UUID.test(id) ? await findDelivery(core.pool, scope, id) : undefined;
+async function known(core: WebhookCore, scope: Scope, id: string): Promise<WebhookRow> {
+  const [delivery] = UUID.test(id)
+    ? await WEBHOOK_LIST.list(core.pool, scope, { id, limit: 1 })
+    : [];
   if (delivery === undefined) throw deliveryNotFound();
   return delivery;
 }
@@ -212,7 +213,7 @@ export async function urlsOf(
 }
 
 export const shownDelivery = (
-  { id, webhookId, type, endpointId, state, attempts, nextAttemptAt, created }: DeliveryRow,
+  { id, webhookId, type, endpointId, state, attempts, nextAttemptAt, created }: WebhookRow,
   urls: ReadonlyMap<string, string>,
 ) => ({
   id,

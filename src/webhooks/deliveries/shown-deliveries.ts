@@ -3,6 +3,11 @@ import type { Pool, PoolClient } from 'pg';
 import { scopeOfMode, type Scope } from '../../domain/scope.js';
 import { epochMs, fetchRow, fetchRows, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
+import {
+  ListedDeliveries,
+  type DeliveryFilter,
+  type ListedDelivery,
+} from '../../work-queue/listed-deliveries.js';
 import { addWork } from '../../work-queue/work-items.js';
 import {
   laneOf,
@@ -16,25 +21,17 @@ import {
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-export interface DeliveryFilter {
+export interface WebhookFilter extends DeliveryFilter {
+  readonly id?: string | undefined;
   readonly endpointId?: string | undefined;
   readonly state?: DeliveryState | undefined;
-  readonly type?: string | undefined;
-  readonly since?: Date | undefined;
-  readonly until?: Date | undefined;
 }
 
-export type DeliverySort = 'created' | 'type' | 'state' | 'attempts';
-
-interface DeliveryPage {
-  readonly limit: number;
-  readonly offset?: number;
-  readonly sort?: DeliverySort;
-  /** False: ascending. */
-  readonly descending?: boolean;
-}
-
-export type DeliveryRow = Awaited<ReturnType<typeof listDeliveries>>[number];
+export type WebhookRow = ListedDelivery & {
+  readonly webhookId: string;
+  readonly endpointId: string;
+  readonly state: DeliveryState;
+};
 
 export interface EndpointFigures {
   readonly endpointId: string;
@@ -46,78 +43,20 @@ export interface EndpointFigures {
   readonly lastFailure: string | null;
 }
 
-const COLUMNS = [
-  // Shown of a pending delivery.
-  sql<Date | null>`(select due_at from ledger.work_items
-    where kind = ${WEBHOOKS} and work_items.id = webhook_deliveries.id::text)`.as('nextAttemptAt'),
-  'id',
-  'webhook_id as webhookId',
-  'type',
-  'endpoint_id as endpointId',
-  'state',
-  'attempts',
-  'created',
-] as const;
-
-const deliveriesOf = (scope: Scope) =>
-  tables.selectFrom('ledger.webhook_deliveries').where((eb) => eb.and({ ...scopeOfMode(scope) }));
-
-/** Newest first by default. */
-export function listDeliveries(
-  pool: Pool,
-  scope: Scope,
-  {
-    limit,
-    offset = 0,
-    sort = 'created',
-    descending = true,
-    ...filter
-  }: DeliveryFilter & DeliveryPage,
-) {
-  const query = matching(scope, filter)
-    .select(COLUMNS)
-    .orderBy(sort, descending ? 'desc' : 'asc')
-    .orderBy('created', 'desc')
-    .orderBy('id');
-  return fetchRows(pool, query.limit(limit).offset(offset));
-}
-
-/** The number of matching deliveries, counted up to `countedMax` + 1. */
-export async function countDeliveries(
-  pool: Pool,
-  scope: Scope,
-  filter: DeliveryFilter,
-  countedMax: number,
-): Promise<number> {
-  const some = matching(scope, filter)
-    .select('id')
-    .limit(countedMax + 1);
-  const row = await fetchRow(
-    pool,
-    tables
-      .selectFrom(some.as('some'))
-      .select((eb) => eb.cast<number>(eb.fn.countAll(), 'integer').as('count')),
-  );
-  return row?.count ?? 0;
-}
-
-function matching(scope: Scope, { endpointId, state, type, since, until }: DeliveryFilter) {
-  let query = deliveriesOf(scope);
-  if (endpointId !== undefined) query = query.where('endpoint_id', '=', endpointId);
-  if (state !== undefined) query = query.where('state', '=', state);
-  if (type !== undefined) query = query.where('type', '=', type);
-  if (since !== undefined) query = query.where('created', '>=', since);
-  if (until !== undefined) query = query.where('created', '<=', until);
-  return query;
-}
-
-export function findDelivery(
-  pool: Pool,
-  scope: Scope,
-  id: string,
-): Promise<DeliveryRow | undefined> {
-  return fetchRow(pool, deliveriesOf(scope).select(COLUMNS).where('id', '=', id));
-}
+export const WEBHOOK_LIST = new ListedDeliveries<WebhookFilter, WebhookRow>({
+  table: 'ledger.webhook_deliveries',
+  kind: WEBHOOKS,
+  columns: sql`webhook_id as "webhookId", endpoint_id as "endpointId", state`,
+  conditions(scope, { id, endpointId, state }) {
+    const { tenant, mode } = scopeOfMode(scope);
+    return [
+      sql`tenant = ${tenant} and mode = ${mode}`,
+      id === undefined ? undefined : sql`id = ${id}`,
+      endpointId === undefined ? undefined : sql`endpoint_id = ${endpointId}`,
+      state && sql`state = ${state}`,
+    ];
+  },
+});
 
 export async function storedDelivery(
   pool: Pool,
