@@ -4,7 +4,9 @@ import type { SubjectId } from '../../domain/personal.js';
 import { compiledOnce, run, type Given } from '../../postgres/statements.js';
 import { inAsynchronousTransaction } from '../../postgres/transaction.js';
 import { lockEndpoints, nameOf, type EndpointName } from './delivery-rows.js';
+import type { PostResult } from '../sending/webhook-post.js';
 import type { DueDelivery } from './due-deliveries.js';
+import type { ReceiverAnswers } from './receiver-answers.js';
 import { FAILING_FROM, PROBE_SECONDS_MAX, RETRIED_FOR_MS, retryInMs } from './retry-times.js';
 
 export interface Attempt {
@@ -19,6 +21,23 @@ export interface Attempt {
   readonly beginning: Buffer | null;
   /** People in the delivery. */
   readonly people: readonly SubjectId[];
+}
+
+/** Encrypts the beginning of the answer. @throws when keys cannot be read. */
+export async function attemptOf(
+  posted: PostResult,
+  answers: Pick<ReceiverAnswers, 'seal'>,
+  deliveryId: string,
+  people: readonly SubjectId[],
+): Promise<Omit<Attempt, 'at'>> {
+  const ms = Math.round(posted.ms);
+  if (posted.kind === 'failed') {
+    const { reason } = posted;
+    return { ms, status: null, reason, retryAfterMs: null, beginning: null, people };
+  }
+  const { status, retryAfterMs } = posted;
+  const beginning = await answers.seal(posted.beginning, deliveryId, people);
+  return { ms, status, reason: null, retryAfterMs, beginning, people };
 }
 
 export type AttemptOutcome = 'delivered' | 'failed' | 'gone';

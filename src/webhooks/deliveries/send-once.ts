@@ -10,7 +10,7 @@ import { WebhookPost } from '../sending/webhook-post.js';
 import { signedWebhook, webhookBody } from '../signing/signed-webhook.js';
 import type { SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription } from '../subscriptions/webhook-subscriptions.js';
-import { outcomeOf } from './ended-claims.js';
+import { attemptOf, outcomeOf, type Attempt } from './ended-claims.js';
 import type { ReceiverAnswers } from './receiver-answers.js';
 
 export interface SendOnceParts {
@@ -28,12 +28,7 @@ export interface EventlessWebhook {
   readonly created: number;
 }
 
-/** `reason` is null with an answer, `status` without one. */
-export interface SendResult {
-  readonly status: number | null;
-  readonly ms: number;
-  readonly reason: string | null;
-}
+export type SendResult = Pick<Attempt, 'status' | 'ms' | 'reason'>;
 
 /**
  * Sends a webhook once, immediately, whatever types the endpoint receives, and stores it as a
@@ -56,11 +51,7 @@ export async function sendOnce(
   const posted = await post
     .post({ url: subscription.endpointUrl, headers, body: signed.body })
     .finally(() => post.close());
-  const ms = Math.round(posted.ms);
-  const isAnswered = posted.kind === 'answered';
-  const status = isAnswered ? posted.status : null;
-  const reason = isAnswered ? null : posted.reason;
-  const beginning = isAnswered ? await answers.seal(posted.beginning, id, []) : null;
+  const { ms, status, reason, beginning } = await attemptOf(posted, answers, id, []);
   const { endpointId, subscribedAt } = subscription;
   const subject = JSON.stringify({ subscribedAt: String(subscribedAt) });
   const state = outcomeOf(status) === 'delivered' ? 'DELIVERED' : 'DEAD';

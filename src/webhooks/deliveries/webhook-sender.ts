@@ -26,7 +26,7 @@ import {
 import { Worker } from '../../work-queue/worker.js';
 import type { Payloads } from '../payloads/payloads.js';
 import { sampleHeaders } from '../payloads/sample-data.js';
-import type { PostResult, WebhookPost } from '../sending/webhook-post.js';
+import type { WebhookPost } from '../sending/webhook-post.js';
 import { signedWebhook } from '../signing/signed-webhook.js';
 import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
@@ -40,10 +40,10 @@ import {
   type DueDelivery,
 } from './due-deliveries.js';
 import {
+  attemptOf,
   nextInMs,
   outcomeOf,
   recordEnded,
-  type Attempt,
   type EndedClaim,
   type Postponement,
   type RecordedClaim,
@@ -185,7 +185,8 @@ export class WebhookSender {
     if (elapsed() - claimedAt > START_WITHIN_MS)
       return { kind: 'postponed', delivery, postponed: CLAIM_LAPSED };
     const posted = await this.parts.post.post(made);
-    const attempt = { at, ...(await this.attemptOf(delivery, posted, made.people)) };
+    const ended = await attemptOf(posted, this.parts.answers, delivery.id, made.people);
+    const attempt = { at, ...ended };
     const outcome = outcomeOf(attempt.status);
     const sinceAppendMs = delivery.attempts === 0 ? at - delivery.created : undefined;
     this.parts.onAttempt?.({ outcome, sinceAppendMs });
@@ -248,21 +249,6 @@ export class WebhookSender {
     return found.tenant.suspended !== null || found.subscription.disabled !== null
       ? { delayMs: INACTIVE_DELAY_MS, endpoint: true }
       : found;
-  }
-
-  private async attemptOf(
-    { id }: DueDelivery,
-    posted: PostResult,
-    people: readonly SubjectId[],
-  ): Promise<Omit<Attempt, 'at'>> {
-    const ms = Math.round(posted.ms);
-    if (posted.kind === 'failed') {
-      const { reason } = posted;
-      return { ms, status: null, reason, retryAfterMs: null, beginning: null, people };
-    }
-    const { status, retryAfterMs, beginning } = posted;
-    const sealed = await this.parts.answers.seal(beginning, id, people);
-    return { ms, status, reason: null, retryAfterMs, beginning: sealed, people };
   }
 
   private async disable(
