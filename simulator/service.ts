@@ -209,7 +209,7 @@ export class SimulatedService {
     this.watch = new LogWatch({
       log: this.log,
       logger: SILENT,
-      onLost: ({ from }) => settle(from),
+      onLost: (from) => settle(from),
     });
     this.payments = this.openPayments(line);
     this.policies = this.openPolicies(line);

@@ -106,7 +106,7 @@ export class WatchedLog {
 function startLogWatch(stores: Stores, { logger }: ServiceOptions, onStop: OnStop): WatchedLog {
   const { log } = stores.core;
   const watched = new WatchedLog(stores, logger);
-  const logWatch = new LogWatch({ log, logger, onLost: ({ from }) => watched.settle(from) });
+  const logWatch = new LogWatch({ log, logger, onLost: (from) => watched.settle(from) });
   logWatch.start();
   onStop(() => logWatch.stop());
   const ending = new AbortController();

@@ -1,24 +1,15 @@
-import {
-  EventLogUnavailable,
-  type EventLog,
-  type Position,
-  type SeenEvent,
-} from '../event-log/event-log.js';
+import type { EventLog, SeenEvent } from '../event-log/event-log.js';
 import { pause } from '../foundation/pause.js';
 
 export interface LogWatchOptions {
   readonly log: EventLog;
   readonly logger: { error(fields: object, message: string): void };
-  /** Repairs the database. Called once per loss, after this process's caches were emptied. */
-  readonly onLost?: (loss: LogLoss) => Promise<void>;
+  /**
+   * Repairs the database. Called once per loss with the newest event seen before, after this
+   * process's caches were emptied.
+   */
+  readonly onLost: (from: SeenEvent) => Promise<void>;
   readonly everyMs?: number;
-}
-
-export interface LogLoss {
-  /** The newest event seen before. */
-  readonly from: SeenEvent;
-  /** The end of the log when the loss was noticed; undefined: it was empty. */
-  readonly to: Position | undefined;
 }
 
 const EVERY_MS = 500;
@@ -37,7 +28,7 @@ export class LogWatch {
 
   start(): void {
     this.stopListening = this.options.log.onWentBack((from) => {
-      this.handling = this.handling.then(() => this.lost(from)).catch(() => undefined);
+      this.handling = this.handling.then(() => this.lost(from));
     });
     this.running ??= this.run();
   }
@@ -59,33 +50,21 @@ export class LogWatch {
     }
   }
 
+  /** Unavailable stores are retried; every follower of the log repairs as well. */
   private async lost(from: SeenEvent): Promise<void> {
     const { log, logger, onLost } = this.options;
-    const head = await this.head();
-    if (head === undefined) return;
-    const { to } = head;
-    logger.error({ from: from.position, to: to ?? null, epoch: log.epoch }, 'log went back');
-    for (;;) {
+    const { signal } = this.stopping;
+    for (let isLogged = false; !signal.aborted; await pause(EVERY_MS, signal)) {
       try {
-        return await onLost?.({ from, to });
+        if (!isLogged) {
+          const to = (await log.head()) ?? null;
+          logger.error({ from: from.position, to, epoch: log.epoch }, 'log went back');
+          isLogged = true;
+        }
+        return await onLost(from);
       } catch {
-        // Unavailable stores are retried; every follower of the log repairs as well.
-        if (this.stopping.signal.aborted) return;
-        await pause(EVERY_MS, this.stopping.signal);
+        continue;
       }
     }
-  }
-
-  /** Retries while the log is unavailable. Undefined: this process ends. */
-  private async head(): Promise<{ readonly to: Position | undefined } | undefined> {
-    while (!this.stopping.signal.aborted) {
-      try {
-        return { to: await this.options.log.head() };
-      } catch (error) {
-        if (!(error instanceof EventLogUnavailable)) throw error;
-        await pause(EVERY_MS, this.stopping.signal);
-      }
-    }
-    return undefined;
   }
 }
