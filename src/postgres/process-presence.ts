@@ -44,11 +44,6 @@ export class ProcessPresence extends KeptConnection {
   /** SQL: a process shows its presence. `isGone` holds a share for a moment. */
   static readonly isAnyRunning = isHeld(LOCK_CLASSES.process, sql`mode = 'ExclusiveLock'`);
 
-  /** SQL: a process other than the one of this id does. */
-  static isAnyOtherRunning(id: number): RawBuilder<boolean> {
-    return isHeld(LOCK_CLASSES.process, sql`mode = 'ExclusiveLock' and objid::bigint <> ${id}`);
-  }
-
   /** SQL: the process of that id shows its presence in this database. */
   static isRunning(id: Expression<unknown>): RawBuilder<boolean> {
     return isHeld(LOCK_CLASSES.process, sql`mode = 'ExclusiveLock' and objid::bigint = ${id}`);

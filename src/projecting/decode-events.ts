@@ -1,15 +1,13 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { EventCodec } from '../event-log/codec.js';
 import { accountRefOf, isOwnStream } from '../privacy/keyed-names.js';
-import type { DecodeEvents, LedgerEvent, UndecodableEvent } from './projector.js';
+import type { DecodeEvents } from './projector.js';
 
 // Literals, here and in the envelope: spreading parts took a seventh of the CPU time of a rebuild.
 /** Decodes events for projectors and policies; unreadable ones are marked. */
 export const decodeAny =
-  (codec: EventCodec) =>
-  async (
-    recorded: Parameters<DecodeEvents>[0],
-  ): Promise<readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[]> =>
+  (codec: EventCodec): DecodeEvents<DomainEvent> =>
+  async (recorded) =>
     (await codec.decode(recorded)).map((result) => {
       const { stream, revision, position, recordedAt, id } = result.recorded;
       if (!isOwnStream(stream)) return { undecodable: foreign(stream), stream, revision, position };

@@ -34,9 +34,9 @@ export interface UndecodableEvent {
 }
 
 /** Decodes stored events with one result per event, in order. */
-export type DecodeEvents = (
+export type DecodeEvents<E = ProjectedEvent> = (
   recorded: readonly RecordedEvent[],
-) => Promise<readonly (LedgerEvent | UndecodableEvent)[]>;
+) => Promise<readonly (LedgerEvent<E> | UndecodableEvent)[]>;
 
 /** A table of a read model, created in the schema of each generation. */
 export interface ReadModelTable {

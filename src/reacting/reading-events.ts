@@ -2,15 +2,13 @@ import type { DomainEvent } from '../domain/events.js';
 import type { RecordedEvent } from '../event-log/event-log.js';
 import { versionIn, unreadableReason } from '../event-log/known-events.js';
 import { decodePage, type PageEvent } from '../projecting/page.js';
-import type { DecodeEvents, LedgerEvent, UndecodableEvent } from '../projecting/projector.js';
+import type { DecodeEvents, LedgerEvent } from '../projecting/projector.js';
 import { ALL_POLICIES, type ParkedAt } from './parked-reactions.js';
 import type { Policy } from './policy.js';
 
 export interface ReadingOptions {
   readonly policies: readonly Policy[];
-  readonly decode: (
-    recorded: readonly RecordedEvent[],
-  ) => Promise<readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[]>;
+  readonly decode: DecodeEvents<DomainEvent>;
   /** Why this release cannot read an event. Default: by its schemas. */
   readonly unreadableReason?: ((event: RecordedEvent) => string | undefined) | undefined;
 }

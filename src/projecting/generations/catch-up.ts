@@ -6,11 +6,7 @@ import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/
 import { ProjectionTrack } from '../following/projection-track.js';
 import { decodePage } from '../page.js';
 import type { DecodeEvents, Projector } from '../projector.js';
-import {
-  generationRecords,
-  GenerationRefused,
-  type GenerationRecord,
-} from './generation-records.js';
+import { GenerationRefused, type GenerationRecord } from './generation-records.js';
 import { GenerationStore } from './generation-store.js';
 import { FOLLOWED_STATES } from './generations.js';
 
@@ -179,7 +175,11 @@ async function catchUp(
   pairings: readonly GenerationPair[],
   options: FollowOptions,
 ): Promise<void> {
-  const positions = await livePositions(client, pairings);
+  const positions = await livePositions(
+    client,
+    pairings.map(({ live }) => live),
+    'unlocked',
+  );
   await Promise.all(
     pairings.map(async ({ follower, projector }) => {
       while (
@@ -203,24 +203,7 @@ export class Interrupted extends Error {
   }
 }
 
-async function livePositions(
-  client: PoolClient,
-  pairings: readonly GenerationPair[],
-): Promise<ReadonlyMap<string, Position | undefined>> {
-  const records = await generationRecords(
-    client,
-    pairings.map(({ projector }) => projector.name),
-  );
-  return new Map(
-    records
-      .filter(({ projection, generation }) =>
-        pairings.some(
-          ({ live }) => live.projection === projection && live.generation === generation,
-        ),
-      )
-      .map(({ projection, position }) => [projection, position]),
-  );
-}
+type LiveGeneration = Pick<GenerationRecord, 'projection' | 'generation'>;
 
 /**
  * Locks the checkpoints of live generations for the rest of the transaction, in the order of their
@@ -228,25 +211,33 @@ async function livePositions(
  * @returns their positions.
  * @throws {GenerationRefused} when another one became live meanwhile.
  */
-export async function holdLive(
+export const holdLive = (
   client: PoolClient,
-  lives: readonly Pick<GenerationRecord, 'projection' | 'generation'>[],
-): Promise<ReadonlyMap<string, Position | undefined>> {
+  lives: readonly LiveGeneration[],
+): Promise<Positions> => livePositions(client, lives, 'locked');
+
+async function livePositions(
+  client: PoolClient,
+  lives: readonly LiveGeneration[],
+  how: 'locked' | 'unlocked',
+): Promise<Positions> {
   const { rows } = await client.query<{ projection: string; position: string | null }>(
     `select c.projection, c.position
      from unnest($1::text[], $2::integer[]) as l (projection, generation)
      join ledger.projection_checkpoints c on c.projection = l.projection and c.generation = l.generation
      join ledger.projection_generations g on g.projection = l.projection and g.generation = l.generation and g.state = any ($3::text[])
-     order by c.projection, c.generation for update of c`,
+     order by c.projection, c.generation ${how === 'locked' ? 'for update of c' : ''}`,
     [
       lives.map(({ projection }) => projection),
       lives.map(({ generation }) => generation),
       FOLLOWED_STATES,
     ],
   );
-  const held = new Map(rows.map(({ projection, position }) => [projection, position ?? undefined]));
+  const positions = new Map(
+    rows.map(({ projection, position }) => [projection, position ?? undefined]),
+  );
   for (const { projection } of lives)
-    if (!held.has(projection))
+    if (!positions.has(projection))
       throw new GenerationRefused(`another generation of ${projection} became live meanwhile`);
-  return held;
+  return positions;
 }

@@ -3,7 +3,7 @@ import { deterministicId } from '../../command-handling/deterministic-id.js';
 import type { DomainEvent } from '../../domain/events.js';
 import { modeOf } from '../../domain/scope.js';
 import type { TenantEvent } from '../../domain/tenant/tenant.decider.js';
-import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import type { EventLog, Position } from '../../event-log/event-log.js';
 import { eventAt, type EventPlace } from '../../event-log/event-pages.js';
 import type { Logger } from '../../foundation/logger.js';
 import { after, elapsed, timeNow } from '../../foundation/world.js';
@@ -19,7 +19,7 @@ import type { Page, PageEvent } from '../../projecting/page.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import { WEBHOOKS_HANDLER } from '../../reacting/parked-reactions.js';
 import { Trail, type TrailPoint } from '../../following/trail.js';
-import type { LedgerEvent, UndecodableEvent } from '../../projecting/projector.js';
+import type { DecodeEvents, LedgerEvent } from '../../projecting/projector.js';
 import { announcements, isAnnouncing, webhookIdOf } from './announcements.js';
 import {
   nameOf,
@@ -31,14 +31,10 @@ import {
 } from './delivery-rows.js';
 import type { AnnouncementsStore } from './announcements-store.js';
 
-type Decode = (
-  recorded: readonly RecordedEvent[],
-) => Promise<readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[]>;
-
 export interface AnnouncementsHandlerOptions {
   readonly store: AnnouncementsStore;
   readonly log: EventLog;
-  readonly decode: Decode;
+  readonly decode: DecodeEvents<DomainEvent>;
   readonly streams: Pick<ReadableStreams, 'tenantRegister'>;
   readonly names: KeyedNames;
   readonly logger: Pick<Logger, 'warn' | 'error'>;
