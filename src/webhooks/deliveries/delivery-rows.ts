@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
@@ -11,7 +11,6 @@ import {
   fetchRows,
   run,
   type Connection,
-  tables,
   type Given,
 } from '../../postgres/statements.js';
 import { inTransaction, inAsynchronousTransaction } from '../../postgres/transaction.js';
@@ -99,22 +98,17 @@ export async function forgetEndpointsBehind(
 ): Promise<void> {
   const known = await fetchRows(
     client,
-    tables
-      .selectFrom('ledger.webhook_endpoints')
-      .select('changed_position as position')
-      .distinct()
-      .where('changed_position', 'is not', null)
-      .$narrowType<{ position: string }>(),
+    sql<{ position: string }>`
+      select distinct changed_position as position from ledger.webhook_endpoints
+      where changed_position is not null`,
   );
   const lost = known.map(({ position }) => position).filter(isBehind);
-  if (lost.length > 0)
-    await run(
-      client,
-      tables
-        .updateTable('ledger.webhook_endpoints')
-        .set({ state: 'UNKNOWN' })
-        .where('changed_position', 'in', lost),
-    );
+  await run(
+    client,
+    sql`
+      update ledger.webhook_endpoints set state = 'UNKNOWN'
+      where changed_position = any(${lost}::text[])`,
+  );
 }
 
 /**
@@ -136,7 +130,8 @@ export async function storePage(
     );
     if (endpoints.length > 0) {
       await lockEndpoints(client, [...endpoints, ...deliveries]);
-      await dropWaiting(client, endpoints);
+      for (const change of endpoints)
+        if (change.state === 'UNSUBSCRIBED') await dropWaiting(client, change, sql`true`);
       // One by one: an unsubscription between two subscriptions drops what waits.
       for (const change of endpoints) await putEndpoints(client, [change]);
     }
@@ -144,9 +139,9 @@ export async function storePage(
     if (read !== undefined)
       await run(
         client,
-        tables
-          .deleteFrom('ledger.parked_reactions')
-          .where((eb) => eb.and({ event_id: read, policy: WEBHOOKS_HANDLER })),
+        sql`
+          delete from ledger.parked_reactions
+          where event_id = ${read} and policy = ${WEBHOOKS_HANDLER}`,
       );
     for (const { eventId: id, reason, ...event } of unread)
       await run(client, parking({ policy: WEBHOOKS_HANDLER, event: { id, ...event }, reason }));
@@ -154,25 +149,19 @@ export async function storePage(
   });
 }
 
-/**
- * Deletes waiting deliveries of unsubscribed endpoints. Tests stay: one may belong to a later
- * subscription, which the sender checks.
- */
-async function dropWaiting(client: PoolClient, changes: readonly EndpointChange[]): Promise<void> {
-  for (const { tenant, mode, endpointId, state } of changes)
-    if (state === 'UNSUBSCRIBED')
-      await run(
-        client,
-        tables
-          .deleteFrom('ledger.webhook_deliveries')
-          .where((eb) =>
-            eb.and([
-              eb.and({ tenant, mode, endpoint_id: endpointId, state: 'PENDING' as const }),
-              eb('event_id', 'is not', null),
-            ]),
-          ),
-      );
-}
+/** Deletes waiting deliveries. Tests stay: the sender checks to which subscription they belong. */
+const dropWaiting = (
+  db: Pool | PoolClient,
+  { tenant, mode, endpointId }: EndpointName,
+  which: RawBuilder<unknown>,
+): Promise<number> =>
+  run(
+    db,
+    sql`
+      delete from ledger.webhook_deliveries
+      where tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}
+        and state = 'PENDING' and event_id is not null and ${which}`,
+  );
 
 /** Stores endpoints, and deletes waiting deliveries from before a new subscription. */
 export async function putEndpoints(
@@ -180,58 +169,47 @@ export async function putEndpoints(
   changes: readonly EndpointChange[],
 ): Promise<void> {
   const last = [...new Map(changes.map((change) => [nameOf(change), change])).values()];
+  const rows = last.map(({ subscribedAt, ...change }) => ({
+    ...change,
+    subscribedAt: subscribedAt === undefined ? null : new Date(subscribedAt),
+  }));
+  // Renaming an endpoint does not reset its failures.
+  const isRenamed = sql`e.state = 'ACTIVE' and excluded.state = 'ACTIVE'`;
   await run(
     db,
-    tables
-      .insertInto('ledger.webhook_endpoints')
-      .values(
-        last.map(({ tenant, mode, endpointId, state, position, subscribedAt }) => ({
-          tenant,
-          mode,
-          endpoint_id: endpointId,
-          state,
-          changed_position: position,
-          subscribed_at: subscribedAt === undefined ? null : new Date(subscribedAt),
-        })),
+    sql`
+      insert into ledger.webhook_endpoints as e (
+        tenant, mode, endpoint_id, state, changed_position, subscribed_at
       )
-      .onConflict((conflict) =>
-        conflict.columns(['tenant', 'mode', 'endpoint_id']).doUpdateSet((eb) => ({
-          state: eb.ref('excluded.state'),
-          changed_position: eb.ref('excluded.changed_position'),
-          changed_at: sql<Date>`now()`,
-          subscribed_at: sql<Date>`case when webhook_endpoints.state in ('ACTIVE', 'DISABLED')
-            then webhook_endpoints.subscribed_at
-            else coalesce(excluded.subscribed_at, webhook_endpoints.subscribed_at) end`,
-          // Renaming an endpoint does not reset its failures.
-          failures: sql<number>`case when webhook_endpoints.state = 'ACTIVE'
-            and excluded.state = 'ACTIVE' then webhook_endpoints.failures else 0 end`,
-          pause_until: sql<Date>`case when webhook_endpoints.state = 'ACTIVE'
-            and excluded.state = 'ACTIVE' then webhook_endpoints.pause_until end`,
-          failing_since: sql<Date>`case when webhook_endpoints.state = 'ACTIVE'
-            and excluded.state = 'ACTIVE' then webhook_endpoints.failing_since end`,
-          // Deliveries that waited while it was disabled have their full retry time.
-          held_until: sql<Date>`case when webhook_endpoints.state = 'DISABLED'
-            and excluded.state = 'ACTIVE' then now() else webhook_endpoints.held_until end`,
-        })),
-      ),
+      select tenant, mode, "endpointId", state, position, "subscribedAt"
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (
+        tenant text, mode text, "endpointId" text, state text, position text,
+        "subscribedAt" timestamptz
+      )
+      on conflict (tenant, mode, endpoint_id) do update
+      set state = excluded.state, changed_position = excluded.changed_position,
+        changed_at = now(),
+        subscribed_at = case when e.state in ('ACTIVE', 'DISABLED') then e.subscribed_at
+          else coalesce(excluded.subscribed_at, e.subscribed_at) end,
+        failures = case when ${isRenamed} then e.failures else 0 end,
+        pause_until = case when ${isRenamed} then e.pause_until end,
+        failing_since = case when ${isRenamed} then e.failing_since end,
+        -- Deliveries that waited while it was disabled have their full retry time.
+        held_until = case when e.state = 'DISABLED' and excluded.state = 'ACTIVE' then now()
+          else e.held_until end`,
   );
   for (const change of last) await dropBefore(db, change);
 }
 
-/** Deletes deliveries from before a new subscription; tests stay. */
 async function dropBefore(db: Pool | PoolClient, begun: EndpointChange): Promise<void> {
   const { tenant, mode, endpointId, state, subscribedAt } = begun;
   if (state !== 'ACTIVE' || subscribedAt === undefined) return;
   const since = new Date(subscribedAt);
-  await run(
-    db,
-    sql`
-      delete from ledger.webhook_deliveries d using ledger.webhook_endpoints e
-      where e.tenant = ${tenant} and e.mode = ${mode} and e.endpoint_id = ${endpointId}
-        and e.subscribed_at = ${since}
-        and d.tenant = e.tenant and d.mode = e.mode and d.endpoint_id = e.endpoint_id
-        and d.state = 'PENDING' and d.created < ${since} and d.event_id is not null`,
-  );
+  const isBefore = sql`created < ${since} and exists (
+    select from ledger.webhook_endpoints e
+    where e.tenant = ${tenant} and e.mode = ${mode} and e.endpoint_id = ${endpointId}
+      and e.subscribed_at = ${since})`;
+  await dropWaiting(db, begun, isBefore);
 }
 
 /** Locks endpoints in one order, before the rows of deliveries, so that writers never deadlock. */
@@ -314,14 +292,12 @@ export async function endpointsInState(
   db: Pool | PoolClient,
   states: readonly EndpointState[],
 ): Promise<readonly (EndpointName & { readonly state: EndpointState })[]> {
-  const rows = await fetchRows(
+  return fetchRows(
     db,
-    tables
-      .selectFrom('ledger.webhook_endpoints')
-      .select(['tenant', 'mode', 'endpoint_id as endpointId', 'state'])
-      .where('state', 'in', [...states]),
+    sql<EndpointName & { readonly state: EndpointState }>`
+      select tenant, mode, endpoint_id as "endpointId", state from ledger.webhook_endpoints
+      where state = any(${states}::text[])`,
   );
-  return rows.map((row) => ({ ...row, mode: row.mode === 'test' ? 'test' : 'live' }));
 }
 
 export const nameOf = ({ tenant, mode, endpointId }: EndpointName): string =>
@@ -334,12 +310,9 @@ export async function unreadEvents(
 ): Promise<readonly UnreadEvent[]> {
   return fetchRows(
     db,
-    tables
-      .selectFrom('ledger.parked_reactions')
-      .select(['event_id as eventId', 'stream', 'revision', 'position', 'reason'])
-      .where('policy', '=', WEBHOOKS_HANDLER)
-      .orderBy('ledger.parked_reactions.id')
-      .limit(limit),
+    sql<UnreadEvent>`
+      select event_id as "eventId", stream, revision, position, reason
+      from ledger.parked_reactions where policy = ${WEBHOOKS_HANDLER} order by id limit ${limit}`,
   );
 }
 
