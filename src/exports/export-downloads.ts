@@ -1,7 +1,8 @@
+import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { Scope } from '../domain/scope.js';
 import type { Actor } from '../event-log/envelope.js';
-import { run, tables } from '../postgres/statements.js';
+import { run } from '../postgres/statements.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { findExportFile } from './storage/export-file-rows.js';
 import type { ExportChunks } from './storage/export-chunks.js';
@@ -40,19 +41,14 @@ export class ExportDownloads {
 
   /** Records the start of a download, once an hour per export and actor. */
   async record({ scope, exportId, actor, id }: Download): Promise<void> {
-    const row = {
-      ...scope,
-      export_id: exportId,
-      actor_kind: actor.kind,
-      actor_id: actor.id,
-      request_id: id,
-    };
+    const { tenant, mode } = scope;
     await run(
       this.parts.pool,
-      tables
-        .insertInto('ledger.export_downloads')
-        .values(row)
-        .onConflict((conflict) => conflict.doNothing()),
+      sql`
+        insert into ledger.export_downloads
+          (tenant, mode, export_id, actor_kind, actor_id, request_id)
+        values (${tenant}, ${mode}, ${exportId}, ${actor.kind}, ${actor.id}, ${id})
+        on conflict do nothing`,
     );
   }
 

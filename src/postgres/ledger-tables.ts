@@ -10,12 +10,9 @@ type JsonWithDefault<T> = ColumnType<T, string | undefined, string>;
 
 /** Compared with the migrations by test/postgres/ledger-tables.test.ts. */
 export interface LedgerTables {
-  'ledger.call_counts': CallCounts;
   'ledger.chain_checkpoints': ChainCheckpoints;
   'ledger.chain_seals': ChainSeals;
   'ledger.clock_acceptances': ClockAcceptances;
-  'ledger.export_chunks': ExportChunks;
-  'ledger.export_downloads': ExportDownloads;
   'ledger.export_files': ExportFiles;
   'ledger.followed_log': FollowedLog;
   'ledger.idempotency_keys': IdempotencyKeys;
@@ -25,20 +22,14 @@ export interface LedgerTables {
   'ledger.log_seals': LogSeals;
   'ledger.operation_runs': OperationRuns;
   'ledger.operator_sessions': OperatorSessions;
-  'ledger.parked_reactions': ParkedReactions;
   'ledger.parked_streams': ParkedStreams;
   'ledger.projection_checkpoints': ProjectionCheckpoints;
   'ledger.projection_generations': ProjectionGenerations;
-  'ledger.projection_history': ProjectionHistory;
-  'ledger.retried_reactions': RetriedReactions;
   'ledger.run_file_chunks': RunFileChunks;
   'ledger.run_files': RunFiles;
   'ledger.skipped_events': SkippedEvents;
   'ledger.themes': Themes;
-  'ledger.webhook_attempts': WebhookAttempts;
   'ledger.handler_checkpoints': HandlerCheckpoints;
-  'ledger.webhook_deliveries': WebhookDeliveries;
-  'ledger.webhook_endpoints': WebhookEndpoints;
   'ledger.webhook_signing_keys': WebhookSigningKeys;
   'vault.erasures_checked': ErasuresChecked;
   'vault.master_key_processes': MasterKeyProcesses;
@@ -46,14 +37,6 @@ export interface LedgerTables {
   'vault.scrubbed': Scrubbed;
   'vault.service_keys': ServiceKeyRows;
   'vault.subject_keys': SubjectKeys;
-}
-
-interface CallCounts {
-  tenant: string;
-  call: string;
-  client: string;
-  began: Date;
-  calls: number;
 }
 
 interface ChainCheckpoints {
@@ -85,25 +68,6 @@ interface ClockAcceptances {
   reason: string;
   position: string;
   recorded_at: bigint;
-}
-
-interface ExportChunks {
-  attempt: string;
-  kind: 'file' | 'people';
-  number: number;
-  first: Buffer | null;
-  bytes: Buffer;
-}
-
-interface ExportDownloads {
-  tenant: string;
-  mode: string;
-  export_id: string;
-  actor_kind: string;
-  actor_id: string;
-  hour: Generated<Date>;
-  at: Generated<Date>;
-  request_id: string;
 }
 
 interface ExportFiles {
@@ -240,22 +204,6 @@ interface OperatorSessions {
   ends: Date;
 }
 
-interface ParkedReactions {
-  id: GeneratedAlways<bigint>;
-  event_id: string;
-  policy: string;
-  stream: string;
-  revision: bigint;
-  position: string;
-  reason: string;
-  parked_at: Generated<Date>;
-  event_type: string | null;
-  schema_version: number | null;
-  tries: Generated<number>;
-  next_try_at: Generated<Date>;
-  passed_over: Int8WithDefault;
-}
-
 interface ParkedStreams {
   projection: string;
   generation: number;
@@ -293,22 +241,6 @@ interface SkippedEvents {
   position: string;
 }
 
-interface ProjectionHistory {
-  id: GeneratedAlways<bigint>;
-  action: 'rebuild' | 'repair' | 'swap' | 'rollback' | 'retry-parked' | 'skip';
-  projection: string;
-  generation: number | null;
-  previous: number | null;
-  tenant: string | null;
-  mode: 'live' | 'test' | null;
-  account_ref: string | null;
-  actor: string;
-  started_at: Generated<Date>;
-  finished_at: Date | null;
-  outcome: Generated<'running' | 'done' | 'failed' | 'cancelled' | 'crashed'>;
-  details: JsonWithDefault<Readonly<Record<string, unknown>>>;
-}
-
 interface WebhookSigningKeys {
   kid: string;
   public_jwk: Json<{ readonly n: string; readonly e: string }>;
@@ -336,26 +268,6 @@ interface SubjectKeys {
   destroyed_at: Date | null;
 }
 
-interface RetriedReactions {
-  event_id: string;
-  policy: string;
-  stream: string;
-  revision: bigint;
-  position: string;
-  retried_at: Generated<Date>;
-}
-
-interface WebhookAttempts {
-  delivery_id: string;
-  number: number;
-  at: Date;
-  status: number | null;
-  reason: string | null;
-  ms: number;
-  beginning: Buffer | null;
-  people: readonly string[];
-}
-
 interface HandlerCheckpoints {
   name: string;
   position: string | null;
@@ -363,40 +275,6 @@ interface HandlerCheckpoints {
   trail: JsonWithDefault<readonly { readonly reached: string; readonly witness: string }[]>;
   version: Int8WithDefault;
   updated_at: Generated<Date>;
-}
-
-interface WebhookDeliveries {
-  id: string;
-  tenant: string;
-  mode: string;
-  endpoint_id: string;
-  webhook_id: string;
-  type: string;
-  subject: Json<Readonly<Record<string, string>>>;
-  stream: string | null;
-  revision: bigint | null;
-  event_id: string | null;
-  created: Date;
-  state: Generated<'PENDING' | 'DELIVERED' | 'DEAD'>;
-  attempts: Generated<number>;
-  ended_at: Date | null;
-  retried_from: Date | null;
-  attempts_before: Generated<number>;
-}
-
-interface WebhookEndpoints {
-  tenant: string;
-  mode: string;
-  endpoint_id: string;
-  state: 'ACTIVE' | 'DISABLED' | 'UNSUBSCRIBED' | 'UNKNOWN';
-  changed_position: string | null;
-  changed_at: Generated<Date>;
-  failures: Generated<number>;
-  pause_until: Date | null;
-  last_success: Date | null;
-  subscribed_at: Date | null;
-  failing_since: Date | null;
-  held_until: Date | null;
 }
 
 interface MasterKeyProcesses {

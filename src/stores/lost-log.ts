@@ -1,4 +1,4 @@
-import type { InferResult } from 'kysely';
+import { sql, type InferResult } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { EventLog, Position, SeenEvent } from '../event-log/event-log.js';
 import { parseWitness } from '../event-log/witness.js';
@@ -190,17 +190,16 @@ async function dropParked(client: PoolClient, log: EventLog): Promise<void> {
   );
   const parked = await fetchRows(
     client,
-    tables
-      .selectFrom('ledger.parked_reactions')
-      .select(['position', 'event_id as eventId'])
-      .distinct(),
+    sql<{ position: Position; eventId: string }>`
+      select distinct position, event_id as "eventId" from ledger.parked_reactions`,
   );
   for (const event of parked) {
     if (!log.isPosition(event.position) || (await log.holds(event))) continue;
-    const { eventId: event_id, position } = event;
     await run(
       client,
-      tables.deleteFrom('ledger.parked_reactions').where((eb) => eb.and({ event_id, position })),
+      sql`
+        delete from ledger.parked_reactions
+        where event_id = ${event.eventId} and position = ${event.position}`,
     );
   }
 }

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { sql } from 'kysely';
 import { errorCode } from '../../foundation/error-code.js';
-import { fetchRow, run, tables } from '../../postgres/statements.js';
+import { fetchRow, run } from '../../postgres/statements.js';
 
 export type ChunkKind = 'file' | 'people';
 
@@ -51,10 +51,9 @@ export class ExportChunks {
   async get({ attempt, kind, number }: Chunk): Promise<Buffer | undefined> {
     const row = await fetchRow(
       this.pool,
-      tables
-        .selectFrom('ledger.export_chunks')
-        .select('bytes')
-        .where((eb) => eb.and({ attempt, kind, number })),
+      sql<{ bytes: Buffer }>`
+        select bytes from ledger.export_chunks
+        where attempt = ${attempt} and kind = ${kind} and number = ${number}`,
     );
     return row?.bytes;
   }

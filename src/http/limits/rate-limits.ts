@@ -1,10 +1,10 @@
-import { sql, type Expression, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import type { Scope } from '../../domain/scope.js';
 import { CALL_WINDOWS, type CountedCall, type OpenRules } from '../../domain/tenant/open-rules.js';
 import { isRefusedByServer } from '../../postgres/database.js';
-import { compiledOnce, fetchRow, now, run, tables, type Given } from '../../postgres/statements.js';
+import { compiledOnce, fetchRow, run, type Given } from '../../postgres/statements.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { WindowCounts, type Counted } from './window-counts.js';
 
@@ -74,13 +74,10 @@ export class RateLimits {
   /** Deletes ended windows. @returns their number. */
   async purge(): Promise<number> {
     const longest = Math.max(...Object.values(CALL_WINDOWS).map((one) => one.windowSeconds));
-    const over = sql<Date>`now() - ${seconds(longest)}`;
-    return run(this.pool, tables.deleteFrom('ledger.call_counts').where('began', '<', over));
+    const isOver = sql`began < now() - make_interval(secs => ${longest})`;
+    return run(this.pool, sql`delete from ledger.call_counts where ${isOver}`);
   }
 }
-
-const seconds = (count: number | Expression<number>): RawBuilder<unknown> =>
-  sql`make_interval(secs => ${count})`;
 
 interface Counting {
   readonly tenant: string;
@@ -90,25 +87,18 @@ interface Counting {
   readonly limit: number;
 }
 
-const COUNT = compiledOnce('call_counts.count', (given: Given<Counting>) => {
-  const { tenant, call, client, limit } = given;
-  const window = seconds(given.windowSeconds);
-  return tables
-    .insertInto('ledger.call_counts')
-    .values({ tenant, call, client, began: now, calls: 1 })
-    .onConflict((conflict) =>
-      conflict.columns(['tenant', 'call', 'client']).doUpdateSet((eb) => {
-        const began = eb.ref('ledger.call_counts.began');
-        const calls = eb.ref('ledger.call_counts.calls');
-        const isOver = sql<boolean>`${began} <= now() - ${window}`;
-        return {
-          calls: sql<number>`case when ${isOver} then 1 else least(${calls}, ${limit}) + 1 end`,
-          began: sql<Date>`case when ${isOver} then now() else ${began} end`,
-        };
-      }),
-    )
-    .returning((eb) => {
-      const left = sql<number>`ceil(extract(epoch from ${eb.ref('began')} + ${window} - now()))::integer`;
-      return ['calls', left.as('leftSeconds')];
-    });
-});
+const COUNT = compiledOnce(
+  'call_counts.count',
+  ({ tenant, call, client, windowSeconds, limit }: Given<Counting>) => {
+    const window = sql`make_interval(secs => ${windowSeconds})`;
+    return sql<Counted>`
+      insert into ledger.call_counts as known (tenant, call, client, began, calls)
+      values (${tenant}, ${call}, ${client}, now(), 1)
+      on conflict (tenant, call, client) do update
+      set calls = case when known.began <= now() - ${window} then 1
+          else least(known.calls, ${limit}) + 1 end,
+        began = case when known.began <= now() - ${window} then now() else known.began end
+      returning calls,
+        ceil(extract(epoch from began + ${window} - now()))::integer as "leftSeconds"`;
+  },
+);

@@ -169,14 +169,16 @@ async function replace(
 
 /** One more than the highest number ever used: the history names deleted generations. */
 export async function nextGeneration(client: PoolClient, projection: string): Promise<number> {
-  const usedIn = (table: typeof TABLE | 'ledger.projection_history') =>
-    tables
-      .selectFrom(table)
-      .select((eb) => eb.fn.max<number | null>('generation').as('used'))
-      .where('projection', '=', projection);
-  const present = await fetchRow(client, usedIn(TABLE));
-  const recorded = await fetchRow(client, usedIn('ledger.projection_history'));
-  return 1 + Math.max(present?.used ?? 0, recorded?.used ?? 0);
+  const row = await fetchRow(
+    client,
+    sql<{ next: number }>`
+      select 1 + coalesce(max(generation), 0) as next from (
+        select generation from ledger.projection_generations where projection = ${projection}
+        union all
+        select generation from ledger.projection_history where projection = ${projection}
+      ) used`,
+  );
+  return row?.next ?? 1;
 }
 
 /** Releases with another digest build their own generation next to the live one. */

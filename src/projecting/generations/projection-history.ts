@@ -1,6 +1,7 @@
+import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { Mode } from '../../domain/scope.js';
-import { epochMs, fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
+import { epochMs, fetchRow, fetchRows, run } from '../../postgres/statements.js';
 
 export type ProjectionAction = 'rebuild' | 'repair' | 'swap' | 'rollback' | 'retry-parked' | 'skip';
 export type ProjectionOutcome = 'running' | 'done' | 'failed' | 'cancelled' | 'crashed';
@@ -17,8 +18,6 @@ export interface ProjectionOperation {
   readonly accountRef?: string;
 }
 
-export type ProjectionHistoryEntry = Awaited<ReturnType<typeof projectionHistory>>[number];
-
 /** The outcome of an operation on one projection. */
 export interface OperationEnd {
   readonly outcome: Exclude<ProjectionOutcome, 'running' | 'crashed'>;
@@ -34,19 +33,20 @@ export async function recordBegun(
 ): Promise<readonly string[]> {
   await run(
     pool,
-    tables
-      .updateTable(TABLE)
-      .set({ outcome: 'crashed', finished_at: now })
-      .where('outcome', '=', 'running'),
+    sql`
+      update ledger.projection_history set outcome = 'crashed', finished_at = now()
+      where outcome = 'running'`,
   );
   const ids: string[] = [];
   for (const { action, projection, actor, tenant, mode, accountRef } of operations) {
     const row = await fetchRow(
       pool,
-      tables
-        .insertInto(TABLE)
-        .values({ action, projection, actor, tenant, mode, account_ref: accountRef })
-        .returning('id'),
+      sql<{ id: bigint }>`
+        insert into ledger.projection_history
+          (action, projection, actor, tenant, mode, account_ref)
+        values (${action}, ${projection}, ${actor}, ${tenant ?? null}, ${mode ?? null},
+          ${accountRef ?? null})
+        returning id`,
     );
     ids.push(String(row?.id ?? ''));
   }
@@ -60,47 +60,43 @@ export async function recordEnd(
 ): Promise<void> {
   await run(
     pool,
-    tables
-      .updateTable(TABLE)
-      .set({
-        outcome,
-        generation: generation ?? null,
-        previous: previous ?? null,
-        details: JSON.stringify(details),
-        finished_at: now,
-      })
-      .where('id', '=', BigInt(id))
-      .where('outcome', '=', 'running'),
+    sql`
+      update ledger.projection_history
+      set outcome = ${outcome}, generation = ${generation ?? null},
+        previous = ${previous ?? null}, details = ${JSON.stringify(details)},
+        finished_at = now()
+      where id = ${BigInt(id)} and outcome = 'running'`,
   );
+}
+
+/** `details` are its figures, or `error`. Times are epoch milliseconds. */
+export interface ProjectionHistoryEntry {
+  readonly id: number;
+  readonly action: ProjectionAction;
+  readonly projection: string;
+  readonly generation: number | null;
+  readonly previous: number | null;
+  readonly tenant: string | null;
+  readonly mode: Mode | null;
+  readonly accountRef: string | null;
+  readonly actor: string;
+  readonly outcome: ProjectionOutcome;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly startedAt: number;
+  readonly finishedAt: number | null;
 }
 
 /**
  * Newest first. An operation recorded as running has crashed unless its process still holds the
- * lock on generations. Times are epoch milliseconds; `details` are its figures, or `error`.
+ * lock on generations.
  */
-export function projectionHistory(pool: Pool, limit: number) {
-  return fetchRows(
+export const projectionHistory = (pool: Pool, limit: number): Promise<ProjectionHistoryEntry[]> =>
+  fetchRows(
     pool,
-    tables
-      .selectFrom(TABLE)
-      .select((eb) => [
-        eb.cast<number>('id', 'float8').as('id'),
-        'action',
-        'projection',
-        'generation',
-        'previous',
-        'tenant',
-        'mode',
-        'account_ref as accountRef',
-        'actor',
-        'outcome',
-        'details',
-        epochMs(eb.ref('started_at')).as('startedAt'),
-        epochMs(eb.ref('finished_at')).as('finishedAt'),
-      ])
-      .orderBy(`${TABLE}.id`, 'desc')
-      .limit(limit),
+    sql<ProjectionHistoryEntry>`
+      select id::float8 as id, action, projection, generation, previous, tenant, mode,
+        account_ref as "accountRef", actor, outcome, details,
+        ${epochMs(sql<Date>`started_at`)} as "startedAt",
+        ${epochMs(sql<Date>`finished_at`)} as "finishedAt"
+      from ledger.projection_history order by projection_history.id desc limit ${limit}`,
   );
-}
-
-const TABLE = 'ledger.projection_history';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { scopeOfMode, type Scope } from '../../domain/scope.js';
-import { epochMs, fetchRow, fetchRows, tables } from '../../postgres/statements.js';
+import { epochMs, fetchRow, fetchRows } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import {
   ListedDeliveries,
@@ -17,6 +17,7 @@ import {
   type NewDelivery,
   type StoredPlace,
 } from './delivery-rows.js';
+import type { Attempt } from './ended-claims.js';
 
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
@@ -75,17 +76,17 @@ export async function storedDelivery(
   return row && withPlace(row);
 }
 
-/** Oldest first. `beginning` is encrypted with the keys of `people`. */
-export function attemptsOf(pool: Pool, deliveryId: string) {
-  return fetchRows(
+/** `beginning` is encrypted with the keys of `people`. */
+type StoredAttempt = Omit<Attempt, 'at' | 'retryAfterMs'> & { readonly at: Date };
+
+/** Oldest first. */
+export const attemptsOf = (pool: Pool, deliveryId: string): Promise<StoredAttempt[]> =>
+  fetchRows(
     pool,
-    tables
-      .selectFrom('ledger.webhook_attempts')
-      .select(['at', 'status', 'reason', 'ms', 'beginning', 'people'])
-      .where('delivery_id', '=', deliveryId)
-      .orderBy('number'),
+    sql<StoredAttempt>`
+      select at, status, reason, ms, beginning, people from ledger.webhook_attempts
+      where delivery_id = ${deliveryId} order by number`,
   );
-}
 
 export function endpointFigures(pool: Pool, scope: Scope): Promise<EndpointFigures[]> {
   const { tenant, mode } = scopeOfMode(scope);
