@@ -1,4 +1,3 @@
-import type { ExportedFile } from '../domain/export/export.decider.js';
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 
 /** Read as `BigInt`, see `openPool`. */
@@ -13,7 +12,6 @@ export interface LedgerTables {
   'ledger.chain_checkpoints': ChainCheckpoints;
   'ledger.chain_seals': ChainSeals;
   'ledger.clock_acceptances': ClockAcceptances;
-  'ledger.export_files': ExportFiles;
   'ledger.followed_log': FollowedLog;
   'ledger.idempotency_keys': IdempotencyKeys;
   'ledger.identity': Identity;
@@ -68,21 +66,6 @@ interface ClockAcceptances {
   reason: string;
   position: string;
   recorded_at: bigint;
-}
-
-interface ExportFiles {
-  export_id: string;
-  tenant: string;
-  mode: string;
-  state: Generated<'WAITING' | 'RUNNING' | 'WRITTEN' | 'STORED' | 'GONE'>;
-  attempt: string | null;
-  rows_done: bigint | null;
-  rows_total: bigint | null;
-  stored_bytes: Int8WithDefault;
-  file: Json<ExportedFile> | null;
-  expires_at: Date | null;
-  erased: Generated<readonly string[]>;
-  created_at: Generated<Date>;
 }
 
 interface FollowedLog {

@@ -1,11 +1,10 @@
-import { sql, type InferResult, type Updateable } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { EXPORTS_WAITING_MAX, type ExportedFile } from '../../domain/export/export.decider.js';
 import { scopeOf, type Scope } from '../../domain/scope.js';
 import { errorCode } from '../../foundation/error-code.js';
-import type { LedgerTables } from '../../postgres/ledger-tables.js';
 import { LOCK_CLASSES } from '../../postgres/locks.js';
-import { anyOf, epochMs, fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
+import { epochMs, fetchRow, fetchRows, run } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { addWork } from '../../work-queue/work-items.js';
 import { digestOf, includesDigest } from './people-in-file.js';
@@ -29,21 +28,23 @@ export interface ClaimedExport extends ExportName {
   readonly attempt: string;
 }
 
-const FILES = tables
-  .selectFrom('ledger.export_files as f')
-  .select((eb) => [
-    'export_id as exportId',
-    'tenant',
-    'mode',
-    'state',
-    'attempt',
-    sql<number | null>`rows_done::float8`.as('rowsDone'),
-    sql<number | null>`rows_total::float8`.as('rowsTotal'),
-    'file',
-    epochMs(eb.ref('created_at')).as('createdAt'),
-  ]);
+export interface ExportFileRow extends ExportName {
+  readonly state: 'WAITING' | 'RUNNING' | 'WRITTEN' | 'STORED' | 'GONE';
+  readonly attempt: string | null;
+  readonly rowsDone: number | null;
+  readonly rowsTotal: number | null;
+  readonly file: ExportedFile | null;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+}
 
-export type ExportFileRow = ExportName & Omit<InferResult<typeof FILES>[number], 'tenant' | 'mode'>;
+type Stored<R extends ExportName> = Omit<R, 'scope'> & Scope;
+
+const FILES = sql`
+  select export_id as "exportId", tenant, mode, state, attempt, file,
+    rows_done::float8 as "rowsDone", rows_total::float8 as "rowsTotal",
+    ${epochMs(sql<Date>`created_at`)} as "createdAt"
+  from ledger.export_files f`;
 
 const named = <R extends { readonly tenant: string; readonly mode: string }>({
   tenant,
@@ -82,10 +83,9 @@ export async function addWaiting(
 ): Promise<void> {
   await run(
     db,
-    tables
-      .insertInto('ledger.export_files')
-      .values({ export_id: exportId, tenant, mode })
-      .onConflict((conflict) => conflict.doNothing()),
+    sql`
+      insert into ledger.export_files (export_id, tenant, mode)
+      values (${exportId}, ${tenant}, ${mode}) on conflict do nothing`,
   );
   const item = { kind: EXPORTS, id: exportId, tenant, lane: mode, payload: {} };
   await addWork(db, [item]);
@@ -151,15 +151,13 @@ const changeAttempt = async (
   db: Pool | PoolClient,
   attempt: string,
   states: readonly ExportFileRow['state'][],
-  changes: Updateable<LedgerTables['ledger.export_files']>,
+  changes: RawBuilder<unknown>,
 ): Promise<boolean> =>
   (await run(
     db,
-    tables
-      .updateTable('ledger.export_files')
-      .set(changes)
-      .where('attempt', '=', attempt)
-      .where('state', 'in', states),
+    sql`
+      update ledger.export_files set ${changes}
+      where attempt = ${attempt} and state = any(${states}::text[])`,
   )) === 1;
 
 /** False: the attempt was cancelled, or belongs to another process. */
@@ -168,10 +166,12 @@ export const recordProgress = (
   attempt: string,
   { rowsDone, rowsTotal }: { readonly rowsDone: number; readonly rowsTotal: number },
 ): Promise<boolean> =>
-  changeAttempt(pool, attempt, ['RUNNING'], {
-    rows_done: BigInt(rowsDone),
-    rows_total: BigInt(rowsTotal),
-  });
+  changeAttempt(
+    pool,
+    attempt,
+    ['RUNNING'],
+    sql`rows_done = ${rowsDone}, rows_total = ${rowsTotal}`,
+  );
 
 /** Bytes of the tenant's files. */
 export async function storedBytesOf(pool: Pool, tenant: string): Promise<bigint> {
@@ -197,19 +197,14 @@ export async function finishAttempt(
   return inTransaction(pool, async (client) => {
     const row = await fetchRow(
       client,
-      tables
-        .selectFrom('ledger.export_files')
-        .select('erased')
-        .where('attempt', '=', attempt)
-        .where('state', '=', 'RUNNING')
-        .forUpdate(),
+      sql<{ erased: readonly string[] }>`
+        select erased from ledger.export_files
+        where attempt = ${attempt} and state = 'RUNNING' for update`,
     );
     if (row === undefined) return 'lost';
     if (await containsAny(client, attempt, row.erased)) return 'forgotten';
-    await changeAttempt(client, attempt, ['RUNNING'], {
-      state: 'WRITTEN',
-      file: JSON.stringify(file),
-    });
+    const written = sql`state = 'WRITTEN', file = ${JSON.stringify(file)}::jsonb`;
+    await changeAttempt(client, attempt, ['RUNNING'], written);
     return 'written';
   });
 }
@@ -243,15 +238,15 @@ async function containsAny(
 
 /** The completion is recorded. False: the file is gone, or belongs to another attempt. */
 export const storeAttempt = (pool: Pool, attempt: string): Promise<boolean> =>
-  changeAttempt(pool, attempt, ['WRITTEN'], { state: 'STORED' });
+  changeAttempt(pool, attempt, ['WRITTEN'], sql`state = 'STORED'`);
 
 /** Ends the attempt: the export waits again, without chunks. */
 export async function releaseAttempt(pool: Pool, attempt: string): Promise<void> {
-  const waiting = { state: 'WAITING', file: null, rows_done: null, rows_total: null } as const;
+  const waiting = sql`state = 'WAITING', file = null, rows_done = null, rows_total = null`;
   // After a crash before the deletion, the next claim deletes them.
   if (!(await changeAttempt(pool, attempt, ['RUNNING', 'WRITTEN', 'STORED'], waiting))) return;
   await deleteChunks(pool, attempt);
-  await changeAttempt(pool, attempt, ['WAITING'], { attempt: null, stored_bytes: 0n });
+  await changeAttempt(pool, attempt, ['WAITING'], sql`attempt = null, stored_bytes = 0`);
 }
 
 /** Makes the file unavailable. @returns the attempt whose key must be destroyed. */
@@ -261,11 +256,9 @@ export async function removeFile(
 ): Promise<string | null | undefined> {
   const row = await fetchRow(
     pool,
-    tables
-      .updateTable('ledger.export_files')
-      .set({ state: 'GONE' })
-      .where('export_id', '=', exportId)
-      .returning('attempt'),
+    sql<{ attempt: string | null }>`
+      update ledger.export_files set state = 'GONE' where export_id = ${exportId}
+      returning attempt`,
   );
   return row && row.attempt;
 }
@@ -274,10 +267,7 @@ export async function removeFile(
 export async function deleteRow(pool: Pool, exportId: string): Promise<void> {
   await run(
     pool,
-    tables
-      .deleteFrom('ledger.export_files')
-      .where('export_id', '=', exportId)
-      .where('state', '=', 'GONE'),
+    sql`delete from ledger.export_files where export_id = ${exportId} and state = 'GONE'`,
   );
 }
 
@@ -286,8 +276,7 @@ export async function findExportFile(
   pool: Pool,
   exportId: string,
 ): Promise<ExportFileRow | undefined> {
-  const row = await fetchRow(pool, FILES.where('export_id', '=', exportId));
-  return row && named(row);
+  return (await findExportFiles(pool, [exportId])).get(exportId);
 }
 
 export async function findExportFiles(
@@ -295,7 +284,10 @@ export async function findExportFiles(
   exportIds: readonly string[],
 ): Promise<ReadonlyMap<string, ExportFileRow>> {
   if (exportIds.length === 0) return new Map();
-  const rows = await fetchRows(pool, FILES.where('export_id', '=', anyOf([...exportIds])));
+  const rows = await fetchRows(
+    pool,
+    sql<Stored<ExportFileRow>>`${FILES} where export_id = any(${exportIds}::uuid[])`,
+  );
   return new Map(rows.map((row) => [row.exportId, named(row)]));
 }
 
@@ -305,23 +297,24 @@ export async function idleFiles(
   after: string,
   limit: number,
 ): Promise<readonly ExportFileRow[]> {
-  const isResting = sql<boolean>`not exists (
-    select from ledger.work_items
-    where kind = ${EXPORTS} and id = f.export_id::text and claimed_by is not null)`;
-  const resting = FILES.where('export_id', '>', after).where(isResting);
-  return (await fetchRows(pool, resting.orderBy('export_id').limit(limit))).map(named);
+  const rows = await fetchRows(
+    pool,
+    sql<Stored<ExportFileRow>>`
+      ${FILES} where export_id > ${after} and not exists (
+        select from ledger.work_items
+        where kind = ${EXPORTS} and id = f.export_id::text and claimed_by is not null)
+      order by export_id limit ${limit}`,
+  );
+  return rows.map(named);
 }
 
 /** Stored files past their expiry. */
 export async function expiredFiles(pool: Pool, now: number): Promise<readonly ExportName[]> {
   const rows = await fetchRows(
     pool,
-    tables
-      .selectFrom('ledger.export_files')
-      .select(['export_id as exportId', 'tenant', 'mode'])
-      .where('state', '=', 'STORED')
-      .where('expires_at', '<=', new Date(now))
-      .limit(100),
+    sql<Stored<ExportName>>`
+      select export_id as "exportId", tenant, mode from ledger.export_files
+      where state = 'STORED' and expires_at <= ${new Date(now)} limit 100`,
   );
   return rows.map(named);
 }
@@ -335,13 +328,10 @@ export async function removeFilesOf(
   return inTransaction(pool, async (client) => {
     const rows = await fetchRows(
       client,
-      tables
-        .selectFrom('ledger.export_files')
-        .select(['export_id as exportId', 'attempt', 'state'])
-        .where((eb) => eb.and({ tenant, mode }))
-        .where('state', 'in', ['RUNNING', 'WRITTEN', 'STORED'])
-        .orderBy('export_id')
-        .forUpdate(),
+      sql<Pick<ExportFileRow, 'exportId' | 'attempt' | 'state'>>`
+        select export_id as "exportId", attempt, state from ledger.export_files
+        where tenant = ${tenant} and mode = ${mode} and state in ('RUNNING', 'WRITTEN', 'STORED')
+        order by export_id for update`,
     );
     const taken: ExportName[] = [];
     for (const { exportId, attempt, state } of rows) {
