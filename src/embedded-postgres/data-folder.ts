@@ -38,7 +38,7 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-const isThere = (path: string): Promise<boolean> =>
+export const isThere = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,

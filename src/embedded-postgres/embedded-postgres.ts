@@ -21,7 +21,7 @@ import type { Logger } from '../foundation/logger.js';
 import { waitAtMost, withTimeout } from '../foundation/timeout.js';
 import { backOffMs, pause } from '../foundation/pause.js';
 import { LOCKS } from '../postgres/locks.js';
-import { makeDataFolder } from './data-folder.js';
+import { isThere, makeDataFolder } from './data-folder.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { type FileLock, lockFile } from './file-lock.js';
 import { type PostgresAccount, choosePostgresAccount } from './postgres-account.js';
@@ -203,11 +203,8 @@ class ServerMember implements EmbeddedPostgres {
     }
   }
 
-  private async isInitialised(): Promise<boolean> {
-    return stat(join(this.pgdata, 'PG_VERSION')).then(
-      () => true,
-      () => false,
-    );
+  private isInitialised(): Promise<boolean> {
+    return isThere(join(this.pgdata, 'PG_VERSION'));
   }
 
   /** True: a server of this data folder runs, and this process is now a member. */

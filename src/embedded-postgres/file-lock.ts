@@ -7,10 +7,6 @@ export interface FileLock {
   release(): Promise<void>;
 }
 
-export class FileLockTimeout extends Error {
-  override readonly name = 'FileLockTimeout';
-}
-
 /**
  * Node has no flock(2). The lock belongs to the open file, not to a process: a short-lived child
  * locks this process's descriptor, and the open file keeps the lock. The kernel frees it at the end
@@ -26,7 +22,7 @@ const LOCKERS: readonly (readonly [string, ...string[]])[] = [
   ],
 ];
 
-/** Exclusive. @throws {FileLockTimeout} when another process held it for `waitMs`. */
+/** Exclusive. @throws {Error} when another process held it for `waitMs`. */
 export async function lockFile(path: string, waitMs: number): Promise<FileLock> {
   const file = await open(path, 'a', 0o600);
   try {
@@ -34,7 +30,7 @@ export async function lockFile(path: string, waitMs: number): Promise<FileLock> 
       const outcome = await runLocker(locker, file.fd, waitMs);
       if (outcome === 'locked') return { held: true, release: () => file.close() };
       if (outcome === 'timeout')
-        throw new FileLockTimeout(`another process kept ${path} for more than ${waitMs} ms`);
+        throw new Error(`another process kept ${path} for more than ${waitMs} ms`);
     }
   } catch (error) {
     await file.close();

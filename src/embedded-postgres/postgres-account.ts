@@ -42,43 +42,22 @@ export async function choosePostgresAccount(
 ): Promise<PostgresAccount> {
   const owner = await ownerOf(pgdata);
   const ways = await launchMethods(owner);
-  const found = await findWorkingMethod(ways, dataDir, await packagedBinaries());
-  if (found) {
-    if (owner !== undefined && owner !== found.way.owner)
-      await changeOwner(pgdata, found.way.owner);
-    return { prefix: found.way.prefix, binaries: found.binaries, version: found.version };
-  }
+  const binaries = await packagedBinaries();
+  if (binaries)
+    for (const way of ways) {
+      // Prints the locations and ends: shows whether the binaries find each other, and whether the
+      // uid has a name.
+      const said = await runTrial(way, dataDir, [binaries.initdb, '--show', `--pgdata=${pgdata}`]);
+      const version = said && /^VERSION=(\S+)/m.exec(said)?.[1];
+      if (!version) continue;
+      if (owner !== undefined && owner !== way.owner) await changeOwner(pgdata, way.owner);
+      return { prefix: way.prefix, binaries, version };
+    }
   throw new EmbeddedPostgresError(
     process.getuid?.() === 0
       ? 'Postgres does not run as root, and neither unshare (user namespaces) nor setpriv works here: start as another user or set DATABASE_URL'
       : `the embedded Postgres cannot be run on ${dataDir}: the folder must be writable, and the binaries in node_modules complete (npm rebuild) and able to run on this system; or set DATABASE_URL`,
   );
-}
-
-interface WorkingMethod {
-  readonly way: LaunchMethod;
-  readonly binaries: PostgresBinaries;
-  readonly version: string;
-}
-
-async function findWorkingMethod(
-  ways: readonly LaunchMethod[],
-  dataDir: string,
-  binaries: PostgresBinaries | undefined,
-): Promise<WorkingMethod | undefined> {
-  if (!binaries) return undefined;
-  for (const way of ways) {
-    // Prints the locations and ends: shows whether the binaries find each other, and whether the
-    // uid has a name.
-    const said = await runTrial(way, dataDir, [
-      binaries.initdb,
-      '--show',
-      `--pgdata=${join(dataDir, 'postgres')}`,
-    ]);
-    const version = said && /^VERSION=(\S+)/m.exec(said)?.[1];
-    if (version) return { way, binaries, version };
-  }
-  return undefined;
 }
 
 async function launchMethods(owner: number | undefined): Promise<readonly LaunchMethod[]> {

