@@ -53,26 +53,12 @@ async function* rewardCredits(
 }
 
 async function* paidInvoices(stripe: Stripe, customer: string): AsyncIterable<string> {
-  const list = (after: object) =>
-    stripe.invoices.list({ customer, status: 'paid', limit: PAGE, ...after });
-  for await (const { id, amount_paid: paid } of eachOf(list))
-    if (paid > 0 && id !== undefined) yield id;
+  const all = stripe.invoices.list({ customer, status: 'paid', limit: PAGE });
+  for await (const { id, amount_paid: paid } of all) if (paid > 0 && id !== undefined) yield id;
 }
 
 const balanceOf = (stripe: Stripe, customer: string) =>
-  eachOf((after) => stripe.customers.listBalanceTransactions(customer, { limit: PAGE, ...after }));
-
-async function* eachOf<T extends { readonly id?: string }>(
-  list: (after: object) => Promise<Stripe.ApiList<T>>,
-): AsyncIterable<T> {
-  for (let after = {}; ;) {
-    const { data, has_more: hasMore } = await list(after);
-    yield* data;
-    const last = data.at(-1)?.id;
-    if (!hasMore || last === undefined) return;
-    after = { starting_after: last };
-  }
-}
+  stripe.customers.listBalanceTransactions(customer, { limit: PAGE });
 
 async function payBalance(
   stripe: Stripe,
@@ -175,11 +161,10 @@ async function discountsFor(
   customer: string,
   rewardId: string,
 ): Promise<readonly PaidDiscount[]> {
-  const list = (after: object) =>
-    stripe.subscriptions.list({ customer, status: 'all', limit: PAGE, ...after });
+  const all = stripe.subscriptions.list({ customer, status: 'all', limit: PAGE });
   const found: PaidDiscount[] = [];
   let looked = 0;
-  for await (const one of eachOf(list)) {
+  for await (const one of all) {
     const reference = rewardsOf(one).get(rewardId);
     if (reference !== undefined)
       found.push({ subscription: one.id, hasEnded: hasEnded(one.status), reference });
