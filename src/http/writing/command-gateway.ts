@@ -10,8 +10,7 @@ import type { AccountEvent, PersonId } from '../../domain/account/account.events
 import type { OpenAccount } from '../../domain/account/account.state.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
-import type { CommandMeta } from '../../event-log/envelope.js';
-import { newId } from '../../foundation/world.js';
+import { metaOf, type CommandMeta } from '../../event-log/envelope.js';
 import type { PersonalMembers } from '../../idempotency/idempotency-key.js';
 import { ApiError, unavailable } from '../edge/api-error.js';
 import type { Call } from '../credentials/call.js';
@@ -123,17 +122,9 @@ export class CommandGateway {
   /** Records the access to a person's data before they are shown. */
   async recordAccess(call: Call, account: AccountRef, person: PersonId): Promise<void> {
     const { id, scope, actor } = call;
-    const cause = {
-      correlationId: id,
-      causationId: id,
-      actor: { kind: 'api-key' as const, id: actor.id },
-    };
+    const meta = metaOf(scope, { kind: 'api-key', id: actor.id }, id);
     await this.commands.execute(
-      new AuditCommandEnvelope(
-        { ...cause, scope, commandId: newId(), idempotency: null },
-        account,
-        person,
-      ),
+      new AuditCommandEnvelope({ ...meta, correlationId: id }, account, person),
     );
   }
 
@@ -143,15 +134,7 @@ export class CommandGateway {
     account: AccountRef,
     person: PersonId,
   ): Promise<string | undefined> {
-    const commandId = newId();
-    const meta: CommandMeta = {
-      scope,
-      commandId,
-      correlationId: commandId,
-      causationId: 'a link in a mail',
-      actor: { kind: 'anyone', id: 'anyone' },
-      idempotency: null,
-    };
+    const meta = metaOf(scope, { kind: 'anyone', id: 'anyone' }, 'a link in a mail');
     const request = { type: 'UnsubscribeFromMails', person } as const;
     const outcome: AccountOutcome = await this.commands.execute(
       new AccountCommandEnvelope(meta, account, request),

@@ -9,7 +9,8 @@ import { hasAnotherLive, isSeen, type ProviderFact } from '../../domain/customer
 import type { Mode, Scope } from '../../domain/scope.js';
 import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
-import { newId, timeNow } from '../../foundation/world.js';
+import { metaOf } from '../../event-log/envelope.js';
+import { timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { PaymentConnections } from '../payment-connections.js';
 import {
@@ -133,12 +134,8 @@ export const recorderOf =
   async (scope, event) => {
     const { id, type, created, customer, invoice, payments, subscription, left, fact } = event;
     const meta = {
-      scope,
-      commandId: newId(),
+      ...metaOf(scope, { kind: 'system', id: 'payment-provider' }, 'payment provider'),
       correlationId: deterministicId(`provider event ${scope.tenant} ${scope.mode}`, id),
-      causationId: 'payment provider',
-      actor: { kind: 'system' as const, id: 'payment-provider' },
-      idempotency: null,
     };
     return commands.execute(
       new ProviderEventEnvelope(meta, customer, id, {
