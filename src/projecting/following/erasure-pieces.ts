@@ -29,23 +29,22 @@ export async function findPiece(
     rowsMax,
   }: { forgetting: Forgetting; forgotten: Forgotten; begin: NextPiece; rowsMax: number },
 ): Promise<FoundPiece> {
-  const next = await findPrimaries(find, rows, {
-    lookups: forgetting.lookups(forgotten),
-    begin,
+  const lookups = forgetting.lookups(forgotten);
+  const next = await runLookups(find, rows, { lookups, begin, rowsMax });
+  const dependents = forgetting.dependents?.(forgotten, rows) ?? [];
+  const missing = await runLookups(find, rows, {
+    lookups: dependents,
+    begin: FIRST_PIECE,
     rowsMax,
   });
-  const isWhole = await findDependents(
-    find,
-    rows,
-    forgetting.dependents?.(forgotten, rows) ?? [],
-    rowsMax,
-  );
   for (const key of forgetting.keys?.(forgotten, rows) ?? []) rows.announce(key);
+  const isWhole = missing === undefined;
   // Some dependents are missing: these rows are cleaned with the next piece.
   return { isWhole, next: isWhole ? next : begin };
 }
 
-async function findPrimaries(
+/** @returns where the next piece begins; undefined: all rows are found. */
+async function runLookups(
   find: FindRows,
   rows: BatchRows,
   { lookups, begin, rowsMax }: { lookups: readonly Lookup[]; begin: NextPiece; rowsMax: number },
@@ -61,22 +60,6 @@ async function findPrimaries(
     left -= found.length;
   }
   return undefined;
-}
-
-async function findDependents(
-  find: FindRows,
-  rows: BatchRows,
-  lookups: readonly Lookup[],
-  rowsMax: number,
-): Promise<boolean> {
-  let left = rowsMax;
-  for (const lookup of lookups) {
-    const found = await find(lookup, left, null);
-    for (const row of found) rows.wasFound(lookup.table, row);
-    left -= found.length;
-    if (left <= 0) return false;
-  }
-  return true;
 }
 
 /** Number of unfinished erasures in these generations. */

@@ -104,8 +104,8 @@ export async function repair(
     const repaired = await tryInTransactionOf(client, async () => {
       const held = await holdLive(client, lives);
       for (const each of repairs) each.fold.until = held.get(each.projector.name);
-      const isNow = (await isNear(parts, repairs)) && (await isClean(client, lives));
-      if (!isNow) return undefined;
+      if (!(await isNear(parts, repairs))) return undefined;
+      if ((await countUnfinishedErasures(client, lives)) > 0) return undefined;
       await fold(new AbortController().signal);
       const done: RepairedProjection[] = [];
       for (const each of repairs) done.push(await repairPart(client, each, scope, [...accounts]));
@@ -115,10 +115,6 @@ export async function repair(
     for (const { live, newlyParked } of repairs) logParked(parts.logger, live, newlyParked);
     return repaired;
   }
-}
-
-async function isClean(client: PoolClient, lives: readonly GenerationRecord[]): Promise<boolean> {
-  return (await countUnfinishedErasures(client, lives)) === 0;
 }
 
 async function begin(
@@ -134,20 +130,12 @@ async function begin(
       ? before
       : [...before.filter(({ stream }) => !isInPart(scope, stream)), ...scope.skips];
   const positions = new Set(skipped.map(({ position }) => position));
-  if (scope.part.kind === 'tenant')
-    return {
-      projector,
-      live,
-      fold: new ProjectionFold(projector, live.position, undefined, positions),
-      touched: undefined,
-      skipped,
-      newlyParked: [],
-    };
-  const touched = new Map(
-    projector.tables.map(({ name }) => [name, new Map<string, readonly string[]>()]),
-  );
+  const touched =
+    scope.part.kind === 'tenant'
+      ? undefined
+      : new Map(projector.tables.map(({ name }) => [name, new Map<string, readonly string[]>()]));
   const observe: RowObserver = (table, key) => {
-    if (writer.isOfScope) touched.get(table)?.set(JSON.stringify(key), key);
+    if (writer.isOfScope) touched?.get(table)?.set(JSON.stringify(key), key);
   };
   const fold = new ProjectionFold(projector, live.position, observe, positions);
   return { projector, live, fold, touched, skipped, newlyParked: [] };
