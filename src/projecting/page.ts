@@ -3,9 +3,6 @@ import type { DecodeEvents, LedgerEvent, UndecodableEvent } from './projector.js
 
 export interface PageEvent {
   readonly recorded: RecordedEvent;
-  readonly type: string;
-  readonly position: Position;
-  readonly eventId: string;
   readonly decoded: LedgerEvent | undefined;
   /** Set if and only if `decoded` is not. */
   readonly undecodable: UndecodableEvent | undefined;
@@ -28,18 +25,12 @@ export async function decodePage(
   if (decoded.length !== recorded.length)
     throw new Error(`${recorded.length} events went into decoding, ${decoded.length} came out`);
   const events = recorded.map((stored, index): PageEvent => {
-    const { id: eventId, type, position, stream, revision } = stored;
     const result = decoded[index];
     if (result && 'event' in result)
-      return { recorded: stored, type, position, eventId, decoded: result, undecodable: undefined };
-    return {
-      recorded: stored,
-      type,
-      position,
-      eventId,
-      decoded: undefined,
-      undecodable: result ?? { undecodable: 'no result', stream, revision, position },
-    };
+      return { recorded: stored, decoded: result, undecodable: undefined };
+    const { stream, revision, position } = stored;
+    const undecodable = result ?? { undecodable: 'no result', stream, revision, position };
+    return { recorded: stored, decoded: undefined, undecodable };
   });
   return { events, last: last.position, lastEventId: last.id };
 }

@@ -99,8 +99,8 @@ export class ReactionFlow {
 
   /** Takes the events after its position. Resolves when there is room. @throws its failure. */
   async take(page: Page): Promise<void> {
-    const start = page.events.findIndex(({ position }) =>
-      this.parts.isBehind(position, this.taken),
+    const start = page.events.findIndex(({ recorded }) =>
+      this.parts.isBehind(recorded.position, this.taken),
     );
     if (start < 0) return;
     const events = page.events.slice(start);
@@ -150,7 +150,10 @@ export class ReactionFlow {
     const page = { last, pending: met.length, hasReactions: met.length > 0 };
     this.open.push(page);
     const before = new Map<RecordedEvent, Position | undefined>(
-      events.map(({ recorded }, index) => [recorded, events[index - 1]?.position ?? this.taken]),
+      events.map(({ recorded }, index) => [
+        recorded,
+        events[index - 1]?.recorded.position ?? this.taken,
+      ]),
     );
     for (const one of met)
       this.queue({

@@ -25,7 +25,7 @@ export interface PolicyEvent {
 
 /** Those of handled types, and unreadable ones, which a later release may handle. */
 export function selectEvents(
-  events: readonly Pick<PageEvent, 'recorded' | 'decoded' | 'undecodable'>[],
+  events: readonly PageEvent[],
   options: Pick<ReadingOptions, 'policies' | 'unreadableReason'>,
 ): readonly PolicyEvent[] {
   return events.flatMap(({ recorded, decoded, undecodable }): PolicyEvent | readonly [] => {

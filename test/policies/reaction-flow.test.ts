@@ -37,8 +37,8 @@ class Flow {
   /** One page, an event for each stream that is named, as `tenant/account`. */
   take(...streams: readonly string[]): Promise<void> {
     const events = streams.map((stream) => this.event(stream));
-    const { position = '', eventId = '' } = events.at(-1) ?? {};
-    return this.flow.take({ events, last: position, lastEventId: eventId });
+    const last = String(this.head);
+    return this.flow.take({ events, last, lastEventId: last });
   }
 
   async end(position: number, error?: Error): Promise<void> {
@@ -59,9 +59,8 @@ class Flow {
       metadata: '',
       recordedAt: 0,
     };
-    const { type } = recorded;
     const undecodable = { ...recorded, undecodable: 'for this test' };
-    return { recorded, type, position, eventId: position, decoded: undefined, undecodable };
+    return { recorded, decoded: undefined, undecodable };
   }
 
   private async reactTo({ recorded: { position } }: PolicyEvent): Promise<void> {

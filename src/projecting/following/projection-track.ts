@@ -105,14 +105,14 @@ export class ProjectionTrack {
   }
 
   private async applyNew(page: Page): Promise<void> {
-    this.eventIds = new Map(page.events.map(({ position, eventId }) => [position, eventId]));
-    const start = page.events.findIndex((event) => this.isAhead(event.position));
+    this.eventIds = new Map(page.events.map(({ recorded }) => [recorded.position, recorded.id]));
+    const start = page.events.findIndex(({ recorded }) => this.isAhead(recorded.position));
     const fresh = start < 0 ? [] : page.events.slice(start);
     const stop = fresh.findIndex(
       (event) =>
         event.undecodable !== undefined &&
         this.concerns(event) &&
-        !parksItsStream(event.type, this.parked.size),
+        !parksItsStream(event.recorded.type, this.parked.size),
     );
     const readable = stop < 0 ? fresh : fresh.slice(0, stop);
     const last = readable.at(-1);
@@ -123,11 +123,10 @@ export class ProjectionTrack {
           ({ decoded, undecodable }): readonly ReadEvent[] | ReadEvent =>
             decoded ?? undecodable ?? [],
         );
-      await this.applyInOrder(last.position, events);
+      await this.applyInOrder(last.recorded.position, events);
     }
-    const stopped = fresh[stop];
-    if (stopped?.undecodable)
-      throw new StoppedAtUndecodable(stopped.position, stopped.undecodable.undecodable);
+    const { undecodable: stopped } = fresh[stop] ?? {};
+    if (stopped) throw new StoppedAtUndecodable(stopped.position, stopped.undecodable);
   }
 
   /** An erasure is unfinished: call `cleanNextPiece` until it is complete. */
@@ -165,7 +164,7 @@ export class ProjectionTrack {
     });
   }
 
-  private concerns({ type, undecodable }: PageEvent): boolean {
+  private concerns({ recorded: { type }, undecodable }: PageEvent): boolean {
     return (
       this.handles.has(type) || (undecodable !== undefined && !this.parts.knownTypes.has(type))
     );

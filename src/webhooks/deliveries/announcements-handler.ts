@@ -125,7 +125,9 @@ export class AnnouncementsHandler implements Handler<Page> {
 
   async take(page: Page): Promise<void> {
     const { log } = this.options;
-    const events = page.events.filter(({ position }) => log.compare(position, this.at) > 0);
+    const events = page.events.filter(
+      ({ recorded }) => log.compare(recorded.position, this.at) > 0,
+    );
     if (events.length > 0) await this.apply(events, page);
     this.at = page.last;
   }
@@ -236,8 +238,8 @@ export class AnnouncementsHandler implements Handler<Page> {
     const unread: UnreadEvent[] = [];
     const relevant = this.relevant(events);
     const announced = tryAnnouncements(relevant.flatMap(({ decoded }) => decoded ?? []));
-    for (const { decoded, undecodable, eventId, recorded } of relevant) {
-      const { stream, revision, position } = recorded;
+    for (const { decoded, undecodable, recorded } of relevant) {
+      const { id: eventId, stream, revision, position } = recorded;
       const park = (reason: string) => unread.push({ eventId, stream, revision, position, reason });
       if (undecodable) park(undecodable.undecodable);
       if (decoded === undefined) continue;
@@ -264,10 +266,10 @@ export class AnnouncementsHandler implements Handler<Page> {
   private relevant(events: readonly PageEvent[]): readonly PageEvent[] {
     // An endpoint that is subscribed within the page receives the later events of the page.
     const isAnyBegun = events.some(
-      ({ type }) => type === 'WebhookSubscribed' || type === 'WebhookEnabled',
+      ({ recorded: { type } }) => type === 'WebhookSubscribed' || type === 'WebhookEnabled',
     );
     return events.filter(
-      ({ type, recorded: { stream } }) =>
+      ({ recorded: { type, stream } }) =>
         isAboutEndpoint(type) ||
         (isAnnouncing(stream) && (isAnyBegun || this.hasActiveEndpoint(stream))),
     );
