@@ -26,12 +26,12 @@ import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
 import { showTestClock } from '../limits/admission.js';
 import { Fails, KEY_HEADER } from '../shapes/openapi.js';
+import { sentKey } from '../writing/keyed-request.js';
 import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { OperationCalls } from './operation-calls.js';
 import { answerWithRun } from './operator-answers.js';
 import { parsed, queryReader } from './operator-request.js';
 import { codesOf, done } from './refusals.js';
-import { isIdempotencyKey } from '../../idempotency/idempotency-key.js';
 
 type Routed = Operation & { readonly route: OperationRoute };
 
@@ -141,7 +141,7 @@ async function answer(
 ): Promise<unknown> {
   const caller = {
     by: { name: operator.name, channel: 'http' as const },
-    key: operation.isKeyed ? idempotencyKeyOf(key) : undefined,
+    key: operation.isKeyed ? sentKey({ headers: { 'idempotency-key': key } }) : undefined,
     onReplayed: () => void reply.header('Idempotency-Replayed', 'true'),
   };
   const scope = operation.route?.method === 'GET' ? scopeIn(request) : undefined;
@@ -149,11 +149,4 @@ async function answer(
   if (tenant) showTestClock({ tenant, mode: scope.mode }, reply);
   if (!operation.isLong) return done(await calls.run(operation, request, caller));
   return answerWithRun(calls.runs, reply, await calls.start(operation, request, caller));
-}
-
-/** @throws {ApiError} BAD_REQUEST for an invalid key. */
-function idempotencyKeyOf(header: string | undefined): string | undefined {
-  if (header !== undefined && !isIdempotencyKey(header))
-    throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
-  return header;
 }

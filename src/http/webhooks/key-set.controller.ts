@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { sharedCall } from '../../foundation/single-flight.js';
 import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
 import { Access } from '../edge/access.js';
-import { KeySetResponse, keySetJson } from './key-set.response.js';
+import { KeySetResponse } from './key-set.response.js';
 
 @Controller('.well-known')
 export class KeySetController {
@@ -19,6 +19,6 @@ export class KeySetController {
     const keySet = await this.jwks();
     // A new key signs immediately: with a cached set, valid webhooks would fail.
     void reply.header('Cache-Control', 'no-cache');
-    return keySetJson(keySet);
+    return keySet;
   }
 }

@@ -16,7 +16,3 @@ export class PublicKeyResponse
 export class KeySetResponse
   extends answerOf({ keys: answers(PublicKeyResponse) })
   implements PublicKeySet {}
-
-export const keySetJson = ({ keys }: PublicKeySet): KeySetResponse => ({
-  keys: keys.map(({ kty, use, alg, kid, n, e }) => ({ kty, use, alg, kid, n, e })),
-});
