@@ -26,6 +26,7 @@ import {
   deleteRow,
   findExportFile,
   findExportFiles,
+  releaseAttempt,
   reserveWaiting,
   removeFile,
   removeFilesOf,
@@ -153,6 +154,12 @@ export class Exports {
       await deleteChunks(pool, attempt);
     }
     await deleteRow(pool, exportId);
+  }
+
+  /** Makes the export of an attempt wait again. */
+  async release(attempt: string): Promise<void> {
+    await this.destroyKey(attempt);
+    await releaseAttempt(this.parts.pool, attempt);
   }
 
   /** @param attempt whose chunks must become unreadable. */

@@ -25,7 +25,6 @@ import {
   expiredFiles,
   EXPORTS,
   findExportFile,
-  releaseAttempt,
   storeAttempt,
   type ClaimedExport,
   type ExportFileRow,
@@ -121,14 +120,14 @@ export class ExportJobs {
 
   /** Completes a file whose process may have ended before recording the completion. */
   private async complete(row: ExportFileRow): Promise<WorkOutcome> {
-    const { log } = this.parts;
+    const { exports, log } = this.parts;
     const { file, attempt } = row;
     if (attempt === null || file === null) return DONE;
     const isInLog =
       file.position === null ||
       (log.isPosition(file.position) && log.compare(file.position, await log.head()) <= 0);
     if (isInLog) return this.record({ ...row, attempt }, file);
-    await this.release(attempt);
+    await exports.release(attempt);
     return postponedFor(0);
   }
 
@@ -138,37 +137,32 @@ export class ExportJobs {
     { outcome, attempts }: { readonly outcome: AttemptOutcome; readonly attempts: number },
   ): Promise<WorkOutcome> {
     const { exportId, attempt } = claimed;
+    const { exports, logger } = this.parts;
     switch (outcome.kind) {
       case 'written':
         return this.record(claimed, outcome.file);
       case 'lost':
-        await this.release(attempt);
+        await exports.release(attempt);
         return againIn(0);
       case 'stopped':
-        await this.release(attempt);
+        await exports.release(attempt);
         return postponedFor(this.worker.loop.signal.aborted ? 0 : RETRY_AFTER_MS);
       case 'forgotten':
         if (timeNow() > expiresAt - EXPORT_KEPT_MS + REWRITTEN_FOR_MS)
           return this.abort(claimed, 'people in it were forgotten each time it was written');
-        await this.release(attempt);
+        await exports.release(attempt);
         return postponedFor(RETRY_AFTER_MS);
       case 'hopeless':
         return this.abort(claimed, outcome.reason);
       case 'failed': {
         const { reason } = outcome;
-        this.parts.logger.warn({ exportId, reason, failures: attempts }, 'an export failed');
+        logger.warn({ exportId, reason, failures: attempts }, 'an export failed');
         if (attempts >= FAILURES_MAX)
           return this.abort(claimed, `failed ${attempts} times: ${reason}`);
-        await this.release(attempt);
+        await exports.release(attempt);
         return againIn(RETRY_AFTER_MS * 2 ** attempts, reason);
       }
     }
-  }
-
-  /** Makes the export wait again. */
-  private async release(attempt: string): Promise<void> {
-    await this.parts.exports.destroyKey(attempt);
-    await releaseAttempt(this.parts.pool, attempt);
   }
 
   private async record(

@@ -7,7 +7,6 @@ import {
   findExportFile,
   findExportFiles,
   addWaiting,
-  releaseAttempt,
   idleFiles,
   storeAttempt,
   type ExportFileRow,
@@ -61,11 +60,8 @@ export class ExportSweep {
         return exports.expire(row, row.state === 'GONE' ? 'FORGOTTEN' : 'LOST');
       case 'requested':
         if (row.state === 'GONE') await exports.remove(exportId);
-        if (row.state === 'STORED' && attempt !== null) {
-          // The log lost the completion.
-          await exports.destroyKey(attempt);
-          await releaseAttempt(pool, attempt);
-        }
+        // The log lost the completion.
+        if (row.state === 'STORED' && attempt !== null) await exports.release(attempt);
         return addWaiting(pool, row);
     }
   }
