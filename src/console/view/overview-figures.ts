@@ -9,6 +9,8 @@ interface FigureOptions {
   readonly label: string;
   readonly unit?: string;
   readonly path?: string;
+  /** It counts what happened in the range; otherwise it is a figure of now. */
+  readonly isOfRange?: true;
 }
 
 /**
@@ -41,8 +43,14 @@ export function overviewFigures(
       name: 'conversions',
       label: 'Conversions',
       path: '/referrals?state=Converted',
+      isOfRange: true,
     }),
-    figure(rewardsGranted, { name: 'rewards', label: 'Rewards granted', path: '/rewards' }),
+    figure(rewardsGranted, {
+      name: 'rewards',
+      label: 'Rewards granted',
+      path: '/rewards',
+      isOfRange: true,
+    }),
     ...units.flatMap(({ unit, redeemed, outstanding }) => [
       {
         ...figure(negative(redeemed), {
@@ -50,6 +58,7 @@ export function overviewFigures(
           label: labelOf('Redeemed', unit, money),
           unit,
           path: '/statement',
+          isOfRange: true,
         }),
         // As `--json` has it: what was redeemed is a positive number there.
         exact: redeemed.value,
@@ -87,7 +96,7 @@ export function overviewCharts(
     const major = majorOf(unit, money);
     return chart(`Credit, ${unit}`, major.unit, days, [
       { label: 'Outstanding', values: outstandingByDay.map(major.of), isStep: true },
-      { label: 'Redeemed', values: redeemedByDay.map(major.of) },
+      { label: 'Redeemed', values: redeemedByDay.map((amount) => major.of(-amount)) },
     ]);
   });
   return [

@@ -109,9 +109,9 @@ export const capital = (text: string): string => text.slice(0, 1).toUpperCase() 
 
 /** A number for people: `1,234`, `−1,234`; other values as they are. */
 export function numberText(value: unknown): string {
-  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value)))
-    return withThousands(String(value)).replace('-', '−');
-  return plain(value);
+  if (typeof value !== 'bigint' && typeof value !== 'number') return plain(value);
+  const [whole = '', ...fraction] = String(value).split('.');
+  return [withThousands(whole), ...fraction].join('.').replace('-', '−');
 }
 
 /** An amount of a unit: as money where the unit has a format, otherwise with the unit. */

@@ -175,7 +175,8 @@ const WORDS = {
       `Signals of fraud: ${Object.keys(fraudSignals)
         .map((signal) => SIGNALS.get(signal) ?? signal)
         .join(', ')}`,
-    ModerationPrepared: ({ referralIds }) => `A decision on ${referralIds.length} referrals began`,
+    ModerationPrepared: ({ referralIds: { length } }) =>
+      `A decision on ${length === 1 ? 'a referral' : `${length} referrals`} began`,
     ModerationReleased: () => 'The decision on referrals was given up',
     ReferralModerated: ({ referredStatus, referrerStatus }) =>
       referredStatus === referrerStatus
