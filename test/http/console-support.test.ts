@@ -442,6 +442,32 @@ test('support grants credit of a unit with a space, shown in the currency of the
   expect(granted.text).not.toContain('$10.00');
 });
 
+test('a grant is confirmed again when its amount has become another one', async () => {
+  const { alias, live } = await running.service.createTenant();
+  const [accountId, user] = [personal('a'), personal('u')];
+  await live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
+  await live.post('/user', { accountId, id: user });
+  const given = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1 };
+  await live.post(`/rewards/account/${accountId}/user/${user}`, given);
+  const path = `/console/tenants/${alias}/live/accounts/${accountId}`;
+  const grant = { action: 'grant', user, type: 'CREDIT', unit: 'CENTS', amount: '12.50' };
+  const fields = { ...grant, reason: 'sorry', key: accountId };
+  const confirmed = async (page: Page) => {
+    const shown = hiddenIn(page, 'shown').replaceAll('&quot;', '"');
+    return post('sam', path, { ...fields, shown });
+  };
+  const preview = await post('sam', path, fields);
+  expect(preview.text).toContain('$12.50 &#x3D; 1,250 CENTS');
+  const formats = [{ unit: 'CENTS', currency: 'KWD', digits: 3 }];
+  const change = { type: 'ChangeUnitSettings', formats, now: Date.now() } as const;
+  await running.service.service.core.tenantCommands.execute(alias, change);
+  const again = await confirmed(preview);
+  expect(again.text).toContain('&#x3D; 12,500 CENTS');
+  expect(figures(again, 'available:CENTS')).toEqual(['1']);
+  expect(await confirmed(again)).toMatchObject({ status: 303 });
+  expect(figures(await get('sam', path), 'available:CENTS')).toEqual(['12501']);
+});
+
 test('the page of an account shows an earlier moment', async () => {
   const { accountId, userId } = await rewarded(900);
   const path = ofTenant(`/accounts/${accountId}`);

@@ -40,6 +40,8 @@ export interface GrantPreview {
   readonly expires: string | null;
   /** It is above the limit of the operator: finance approves it. */
   readonly isProposed: boolean;
+  /** That the confirmation carries. */
+  readonly shown: string;
 }
 
 /** The account of the page, as its forms need it. */
@@ -68,9 +70,9 @@ const GRANT_FIELDS = [
   ...(['percent', 'name', 'expires', 'reason'] as const),
 ];
 
-/** The entries of a grant, which its confirmation sends again. */
-const shownOf = ({ form }: Pick<TenantCall, 'form'>): string =>
-  JSON.stringify(GRANT_FIELDS.map((name) => form.text(name)));
+/** The entries of a grant and its amount in the unit, which its confirmation sends again. */
+const shownOf = ({ form }: Pick<TenantCall, 'form'>, { amount }: Partial<AskedGrant>): string =>
+  JSON.stringify([...GRANT_FIELDS.map((name) => form.text(name)), amount ?? null]);
 
 const FIELDS = ['firstName', 'lastName', 'email', 'locale', 'countryCode'] as const;
 
@@ -98,7 +100,7 @@ export class AccountActions {
       const fields = Object.fromEntries(names.map((name) => [`${name}:`, name]));
       return { faults: faultsIn(lines, fields) };
     }
-    if (action === 'grant' && call.form.text('shown') !== shownOf(call)) {
+    if (action === 'grant' && call.form.text('shown') !== shownOf(call, checked.data)) {
       const preview = await outcomeOf(() => this.preview(call, checked.data));
       return preview instanceof NotDone ? { faults: faultsOf(preview) } : { preview };
     }
@@ -168,6 +170,7 @@ export class AccountActions {
       user,
       account,
       expires: isoOf(expires) || null,
+      shown: shownOf(call, { amount }),
     };
     if (unit === undefined || amount === undefined)
       return { ...shared, booked: `A discount of ${percent}%`, isProposed: false };
@@ -197,7 +200,7 @@ export class AccountActions {
       expires: isoOf(momentOf(form.text('expires'), 'end')),
       // A refused form is another one when it is sent again.
       key: (preview && form.text('key')) || randomUUID(),
-      preview: preview ? { ...preview, shown: shownOf(call) } : null,
+      preview: preview ?? null,
       users: page.userIds,
       types: GRANT_TYPES,
       units: await this.unitsOf(call, account, page),

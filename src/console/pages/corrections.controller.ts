@@ -53,6 +53,8 @@ interface Preview {
   readonly booked: string;
   readonly before: string;
   readonly after: string;
+  /** The entries and the amount in the unit, which the confirmation sends again. */
+  readonly shown: string;
   /** That the confirmation carries. */
   readonly balance: number;
 }
@@ -97,10 +99,11 @@ export class ConsoleCorrectionsController {
       booked: `${text(read.amount)} = ${amountText(read.amount, typed.unit, undefined)}`,
       before: text(preview.balance),
       after: text(preview.after),
+      shown: JSON.stringify([...FIELDS.map((name) => typed[name]), read.amount]),
       balance: preview.balance,
     };
     // The first sending shows what will be booked; the second one, of the same entries, books it.
-    if (call.form.text('shown') !== shownOf(typed)) return this.shown(call, undefined, shown);
+    if (call.form.text('shown') !== shown.shown) return this.shown(call, undefined, shown);
     const balance = Number(call.form.text('balance'));
     const key = call.form.text('key') || undefined;
     const outcome = await afterTheFirst(() =>
@@ -158,7 +161,7 @@ export class ConsoleCorrectionsController {
       typed: {
         ...typed,
         key: (faults === undefined && call.form.text('key')) || randomUUID(),
-        shown: preview && shownOf(typed),
+        shown: preview?.shown,
       },
       users:
         account?.users.map(({ id, name }) => ({
@@ -176,8 +179,6 @@ export class ConsoleCorrectionsController {
 }
 
 const NOTHING: Typed = { account: '', user: '', unit: '', amount: '', reason: '' };
-
-const shownOf = (typed: Typed): string => JSON.stringify(FIELDS.map((name) => typed[name]));
 
 /** What a form lacks; undefined: nothing. */
 function missingIn({ user, unit, reason }: Typed, account: CorrectableAccount): Faults | undefined {
