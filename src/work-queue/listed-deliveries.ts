@@ -61,7 +61,7 @@ export class ListedDeliveries<F extends DeliveryFilter, R extends ListedDelivery
   /** Counted up to `countedMax` + 1. */
   async count(db: Connection, scope: Scope, filter: F, countedMax: number): Promise<number> {
     const some = sql`select ${this.matching(scope, filter)} limit ${countedMax + 1}`;
-    const counted = sql<{ n: number }>`select count(*)::integer as n from (${some}) as some`;
+    const counted = sql<{ n: number }>`select count(*)::integer as n from (${some}) as listed`;
     return (await fetchRow(db, counted))?.n ?? 0;
   }
 
