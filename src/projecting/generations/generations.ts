@@ -41,6 +41,7 @@ export const isFollowedWith = ({
 }: {
   readonly [M in keyof NamedTables]: Expression<NamedTables[M]>;
 }): RawBuilder<boolean> =>
+  // eslint-disable-next-line no-restricted-syntax -- constants of this file, in prepared statements
   sql`g.state in (${sql.join(FOLLOWED_STATES.map((state) => sql.lit(state)))}) and (g.projection, g.definition) in
       (select * from unnest(${names}::text[], ${definitions}::text[]))`;
 
