@@ -129,10 +129,10 @@ export const BALANCES: RowListing<BalanceValues, BalanceSort> = {
   // Rows of people are counted up to the limit; of fewer, the pairs of account and unit.
   counted: (context) => {
     if (context.given.pattern) return undefined;
-    const held = sql`from (${parts(context, false)}) parts`;
-    return sql`select case when (select count(*) from (select ${held} limit ${COUNTED_MAX + 1}) few)
-      > ${COUNTED_MAX} then ${COUNTED_MAX + 1}
-      else (select count(*) from (select distinct account_ref, unit_key ${held}) all_of_few) end`;
+    return sql`with few as materialized (
+        select account_ref, unit_key from (${parts(context, false)}) parts limit ${COUNTED_MAX + 1})
+      select case when (select count(*) from few) > ${COUNTED_MAX} then ${COUNTED_MAX + 1}
+        else (select count(*) from (select distinct account_ref, unit_key from few) pairs) end`;
   },
 };
 

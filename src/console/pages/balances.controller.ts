@@ -73,7 +73,7 @@ export class ConsoleBalancesController {
       name: 'balances',
       fileName: ['balances', scope.tenant, scope.mode, moment].filter(Boolean).join('-'),
       columns,
-      newest: { sort: 'account', descending: false },
+      newest: { sort: 'opened', descending: true },
       filters: [
         { name: 'asOf', label: 'As of', isMoment: true },
         { name: 'text', label: 'Text', placeholder: 'Name or account' },
