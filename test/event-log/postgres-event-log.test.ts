@@ -103,16 +103,17 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-async function backend(sql: pg.Client, applicationName: string): Promise<number> {
-  const pids = async () => {
-    const { rows } = await sql.query<{ pid: number }>(
-      'select pid from pg_stat_activity where datname = current_database() and application_name = $1',
-      [applicationName],
-    );
-    return rows.map(({ pid }) => pid);
-  };
-  await eventually(async () => (await pids()).length > 0);
-  const [pid] = await pids();
+async function backends(applicationName: string): Promise<readonly number[]> {
+  const { rows } = await subject.sql.query<{ pid: number }>(
+    'select pid from pg_stat_activity where datname = current_database() and application_name = $1',
+    [applicationName],
+  );
+  return rows.map(({ pid }) => pid);
+}
+
+async function backend(applicationName: string): Promise<number> {
+  await eventually(async () => (await backends(applicationName)).length > 0);
+  const [pid] = await backends(applicationName);
   if (pid === undefined) throw new Error(`no ${applicationName}`);
   return pid;
 }
@@ -281,7 +282,7 @@ it('the writing session continues immediately after its connection was ended, an
   await robust.append('s', 'no-stream', [event()]);
   await first;
   for (const name of ['ledger-log-writer', 'ledger-log-listener', 'ledger-log-reader']) {
-    const pid = await backend(subject.sql, name);
+    const pid = await backend(name);
     await subject.sql.query(
       'select pg_terminate_backend(pid, 5000) from pg_stat_activity where pid = $1',
       [pid],
@@ -290,7 +291,7 @@ it('the writing session continues immediately after its connection was ended, an
   expect(await robust.append('s', 0n, [event()])).toMatchObject({ kind: 'appended' });
   expect((await pages.next()).value).toHaveLength(1);
   // Heard of again without looking: the listener is back.
-  await backend(subject.sql, 'ledger-log-listener');
+  await backend('ledger-log-listener');
   const next = pages.next();
   await log.append('s', 1n, [event()]);
   expect((await next).value).toHaveLength(1);
@@ -299,12 +300,7 @@ it('the writing session continues immediately after its connection was ended, an
 
 it('the writing session listens for all tails on one connection, until it is closed', async () => {
   const followed = await subject.open({ pollIntervalMs: 600_000 });
-  const listeners = async () => {
-    const { rows } = await subject.sql.query<{ pid: number }>(
-      `select pid from pg_stat_activity where datname = current_database() and application_name = 'ledger-log-listener'`,
-    );
-    return rows.map(({ pid }) => pid);
-  };
+  const listeners = () => backends('ledger-log-listener');
   const endings = [new AbortController(), new AbortController()];
   const [first, second] = endings.map(({ signal }) => {
     const pages = followed.follow(undefined, { signal })[Symbol.asyncIterator]();
@@ -312,7 +308,7 @@ it('the writing session listens for all tails on one connection, until it is clo
   });
   await followed.append('s', 'no-stream', [event()]);
   for (const tail of [first, second]) expect((await tail?.next)?.value).toHaveLength(1);
-  const pid = await backend(subject.sql, 'ledger-log-listener');
+  const pid = await backend('ledger-log-listener');
   endings[0]?.abort();
   expect((await first?.pages.next())?.done).toBe(true);
   // Another process's append arrives, without polling.
@@ -328,17 +324,15 @@ it('the writing session listens for all tails on one connection, until it is clo
 it('the writing session turns to a new connection when the server does not answer on its own', async () => {
   const patient = await subject.open({ appendTimeoutMs: 4_000 });
   await patient.append('s', 'no-stream', [event()]);
-  const pids = await subject.sql.query<{ pid: number }>(
-    `select pid from pg_stat_activity where datname = current_database() and application_name = 'ledger-log-writer'`,
-  );
-  for (const { pid } of pids.rows) process.kill(pid, 'SIGSTOP');
+  const pids = await backends('ledger-log-writer');
+  for (const pid of pids) process.kill(pid, 'SIGSTOP');
   try {
     expect(await patient.append('s', 0n, [event()])).toMatchObject({
       kind: 'appended',
       revision: 1n,
     });
   } finally {
-    for (const { pid } of pids.rows) process.kill(pid, 'SIGCONT');
+    for (const pid of pids) process.kill(pid, 'SIGCONT');
   }
   expect(await collect(patient.readStream('s'))).toHaveLength(2);
 });

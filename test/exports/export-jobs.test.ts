@@ -14,23 +14,18 @@ import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { openOnce } from '../support/opened.js';
-import { basic, type Json } from '../support/api-client.js';
+import { basic } from '../support/api-client.js';
+import { type ShownExport as Shown } from '../support/expected-answers.js';
+import { namesake } from '../support/people.js';
 import { eventually } from '../support/embedded.js';
 import {
   makeOperators,
   outcome,
-  personal,
   refusal,
   RunningService,
   useService,
   useTenant,
 } from '../support/running-service.js';
-
-interface Shown extends Json {
-  readonly id: string;
-  readonly status: string;
-  readonly stats: Readonly<Record<string, unknown>> | null;
-}
 
 /** Answers, and writes no exports. */
 const { service: api, stores } = useService(() => ({ ROLES: 'api,projector' }));
@@ -53,10 +48,7 @@ beforeAll(async () => {
       for each statement execute function public.too_many()`,
   );
 });
-beforeEach(async () => {
-  const id = personal('ann');
-  await tenant.live.post(`/open/account/${id}/user/${id}`, { id, accountId: id });
-});
+beforeEach(() => namesake(tenant.live, 'ann'));
 jest.setTimeout(300_000);
 
 const WITHIN_MS = 200_000;
@@ -106,6 +98,14 @@ async function rowsLeft(id: string): Promise<number> {
   const { rows } = await pool.query('select from ledger.export_files where export_id = $1', [id]);
   return rows.length;
 }
+
+const isStored = (id: string): Promise<void> =>
+  eventually(async () => {
+    const stored = `select from ledger.export_files where export_id = $1 and state = 'STORED'`;
+    return (await pool.query(stored, [id])).rowCount === 1;
+  }, WITHIN_MS);
+
+const aborted = (reason: string) => ({ status: 'ABORTED', stats: { reason } });
 
 const claimedByTheDead = (id: string, attempts = 1) =>
   pool.query(
@@ -159,10 +159,7 @@ test('the third death of its process aborts an export', async () => {
   const id = await ask();
   await abandon(id, 2, ATTEMPT);
   await withWorker(async () => {
-    expect(await ended(id)).toMatchObject({
-      status: 'ABORTED',
-      stats: { reason: 'its process ended three times' },
-    });
+    expect(await ended(id)).toMatchObject(aborted('its process ended three times'));
     await eventually(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
   });
   expect(await chunksOf(ATTEMPT)).toBe(0);
@@ -181,13 +178,7 @@ test('a file whose completion was not recorded is completed', async () => {
   await claimedByTheDead(id);
   await withWorker(async () => {
     expect(await ended(id)).toMatchObject({ status: 'COMPLETED', stats: file });
-    await eventually(async () => {
-      const { rows } = await pool.query(
-        `select from ledger.export_files where export_id = $1 and state = 'STORED'`,
-        [id],
-      );
-      return rows.length === 1;
-    }, WITHIN_MS);
+    await isStored(id);
   });
 });
 
@@ -195,15 +186,7 @@ test('a file that was recorded and not yet marked as stored is marked by another
   const id = await ask();
   await withWorker(() => ended(id));
   await pool.query(`update ledger.export_files set state = 'WRITTEN' where export_id = $1`, [id]);
-  await withWorker(() =>
-    eventually(async () => {
-      const { rows } = await pool.query<{ state: string }>(
-        'select state from ledger.export_files where export_id = $1',
-        [id],
-      );
-      return rows[0]?.state === 'STORED';
-    }),
-  );
+  await withWorker(() => isStored(id));
 });
 
 test('rows of exports that the database lost follow the log', async () => {
@@ -263,12 +246,6 @@ test('exports that do not fit the room of the tenant are aborted', async () => {
   });
 });
 
-const newPerson = async (word: string): Promise<string> => {
-  const id = personal(word);
-  await tenant.live.post(`/open/account/${id}/user/${id}`, { id, accountId: id });
-  return id;
-};
-
 /** The rows are read, and the first chunk waits until the person is forgotten. */
 async function endedForgetting(
   person: string,
@@ -298,7 +275,7 @@ async function endedForgetting(
 }
 
 test('progress is shown while a file is written; people who are forgotten meanwhile are in no file', async () => {
-  const [bob, cid] = [await newPerson('bob'), await newPerson('cid')];
+  const [bob, cid] = [await namesake(tenant.live, 'bob'), await namesake(tenant.live, 'cid')];
   const id = await ask();
   const attempts = async () => {
     const { rows } = await pool.query<{ attempt: string }>(
@@ -325,17 +302,16 @@ test('progress is shown while a file is written; people who are forgotten meanwh
 });
 
 test('an export that people are forgotten in for a day is aborted', async () => {
-  const bob = await newPerson('bob');
+  const bob = await namesake(tenant.live, 'bob');
   const id = await ask();
   await pool.query(
     `update ledger.events set data = jsonb_set(data::jsonb, '{expiresAt}', to_jsonb((data::jsonb ->> 'expiresAt')::bigint - 90000000))::text
       where type = 'ExportRequested' and data::jsonb ->> 'exportId' = $1`,
     [id],
   );
-  expect(await endedForgetting(bob, id)).toMatchObject({
-    status: 'ABORTED',
-    stats: { reason: 'people in it were forgotten each time it was written' },
-  });
+  expect(await endedForgetting(bob, id)).toMatchObject(
+    aborted('people in it were forgotten each time it was written'),
+  );
 });
 
 test('a database without room for a file aborts the export, and no other', async () => {
@@ -350,10 +326,7 @@ test('a database without room for a file aborts the export, and no other', async
       when (new.kind = 'file') execute function public.no_room()`,
   );
   await withWorker(async () => {
-    expect(await ended(id)).toMatchObject({
-      status: 'ABORTED',
-      stats: { reason: 'the database has no room for the file' },
-    });
+    expect(await ended(id)).toMatchObject(aborted('the database has no room for the file'));
     await eventually(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
     const { rows } = await pool.query(
       `select from ledger.export_chunks where attempt not in
@@ -401,10 +374,7 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
     );
     await presence.start();
     jobs.worker.loop.start();
-    expect(await ended(id)).toMatchObject({
-      status: 'ABORTED',
-      stats: { reason: 'failed 3 times: nothing was written for 0.5 s' },
-    });
+    expect(await ended(id)).toMatchObject(aborted('failed 3 times: nothing was written for 0.5 s'));
     await eventually(async () => (await rowsLeft(id)) === 0 && (await hanging()) === 0, WITHIN_MS);
     const reason = 'nothing was written for 0.5 s';
     await eventually(() => warnings.length === 2, WITHIN_MS);
@@ -479,11 +449,10 @@ test('at most 100 of a tenant wait, in both modes together; cancelling makes roo
 });
 
 test('files are searched for all people of a deleted account with a few queries each', async () => {
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
   const people = [...Array(300)].map(() => randomUUID());
   const names = [randomUUID(), randomUUID()];
   for (const attempt of names) {
-    await addWaiting(pool, { scope, exportId: attempt });
+    await addWaiting(pool, { scope: tenant.scope, exportId: attempt });
     await pool.query(
       `update ledger.export_files set state = 'STORED', attempt = export_id where export_id = $1`,
       [attempt],
@@ -499,7 +468,8 @@ test('files are searched for all people of a deleted account with a few queries 
   const counted = openPool({ url: stores.databaseUrl, max: 1, applicationName: 'exports-test' });
   counted.on('connect', (client) => client.on('drain', () => (queries += 1)));
   try {
-    expect(await removeFilesOf(counted, scope, people)).toEqual([{ scope, exportId: names[1] }]);
+    const removed = await removeFilesOf(counted, tenant.scope, people);
+    expect(removed).toEqual([{ scope: tenant.scope, exportId: names[1] }]);
   } finally {
     await counted.end();
   }

@@ -90,14 +90,8 @@ test('a suspended tenant refuses every route after the credentials, and answers 
     ['without credentials', () => visitor.get(`/open/code/${body.referralCode}`)],
     ['the public user', () => visitor.get(`/open/user?referralCode=${body.referralCode}`)],
   ];
-  const { tenantCommands } = running.service.service.core;
-  const staff = '0a000000-0000-4000-8000-000000000006';
-  await tenantCommands.execute(made.alias, {
-    type: 'SuspendTenant',
-    reason: about(staff, 'a leaked key'),
-    by: about(staff, 'Staff'),
-    now: Date.now(),
-  });
+  const by = about('0a000000-0000-4000-8000-000000000006', 'Staff');
+  await running.service.change(made.alias, { type: 'SuspendTenant', reason: by, by });
   for (const [name, call] of routes)
     expect([name, outcome(await call())]).toStrictEqual([name, refusal(403, 'FORBIDDEN')]);
   expect(await follow()).toMatchObject({ status: 403 });
@@ -105,7 +99,7 @@ test('a suspended tenant refuses every route after the credentials, and answers 
   expectRefusal(await made.live.get('/nowhere'), 404, 'NOT_FOUND');
   expect((await tenant.live.get('/users')).status).toBe(200);
 
-  await tenantCommands.execute(made.alias, { type: 'ResumeTenant', now: Date.now() });
+  await running.service.change(made.alias, { type: 'ResumeTenant' });
   for (const [name, call] of routes)
     expect([name, (await call()).status]).toStrictEqual([name, 200]);
   expect(await follow()).toMatchObject({ status: 302 });

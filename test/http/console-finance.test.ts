@@ -1,8 +1,7 @@
 import { eventually } from '../support/embedded.js';
-import { basic } from '../support/api-client.js';
 import { runHere } from '../support/command-line.js';
+import { aPerson, give } from '../support/people.js';
 import { personal } from '../support/running-service.js';
-
 import {
   setUpConsole,
   ended,
@@ -22,12 +21,14 @@ import {
 
 setUpConsole();
 
+const asFay = (route: string) =>
+  running.service.operator(keys.get('fay') ?? '').call('GET', `/ledger/${route}`);
+
 test('the list of recorded operations names one person in every channel', async () => {
   const { alias } = await running.service.createTenant();
   const since = new Date().toISOString();
-  const operator = running.service.operator(keys.get('fay') ?? '');
   await get('fay', `/console/tenants/${alias}/live/corrections`);
-  await operator.call('GET', `/ledger/${alias}/proposals`);
+  await asFay(`${alias}/proposals`);
   await runHere(running.stores, ['ledger', 'proposals', alias, '--by', 'Fay']);
   await runHere(running.stores, ['ledger', 'proposals', alias, '--by', 'someone-else']);
   const listed = async (...options: readonly string[]): Promise<readonly object[]> => {
@@ -52,13 +53,9 @@ test('the statement of a page is that of the operation, and viewers see it', asy
   const { accountId } = await rewarded(1_500);
   const asked = new URLSearchParams({ account: accountId }).toString();
   const page = await get('fay', `${ofTenant('/statement')}?${asked}`);
-  const answer = await fetch(
-    `${running.service.origin}/operations/ledger/${tenant.alias}/statement?${asked}`,
-    { headers: { authorization: basic(`:${keys.get('fay')}`) } },
-  );
-  const statement = (await answer.json()) as { digest: string; position: string };
-  expect(figures(page, 'digest')).toEqual([statement.digest]);
-  expect(figures(page, 'position')).toEqual([statement.position]);
+  const { digest, position } = (await asFay(`${tenant.alias}/statement?${asked}`)).body;
+  expect(figures(page, 'digest')).toEqual([digest]);
+  expect(figures(page, 'position')).toEqual([position]);
   expect(figures(page, 'opening:CENTS')).toEqual(['0']);
   expect(figures(page, 'line.amount')).toEqual(['1500']);
   expect(figures(page, 'closing:CENTS')).toEqual(['1500']);
@@ -67,7 +64,7 @@ test('the statement of a page is that of the operation, and viewers see it', asy
     (await get('fay', `${ofTenant('/statement')}?${asked}`)).text.includes('>$15.00</span>'),
   );
   expect(figures(await get('vic', `${ofTenant('/statement')}?${asked}`), 'digest')).toEqual([
-    statement.digest,
+    digest,
   ]);
   const csv = await get('fay', `${ofTenant('/statement')}?${asked}&format=csv`);
   expect(csv.headers.get('content-type')).toContain('text/csv');
@@ -94,13 +91,9 @@ test('a viewer sees a shortened account id with an address on its statement', as
 
 test('without an account the statement is of the whole tenant, by days', async () => {
   const own = await running.service.createTenant();
-  const accountId = personal('a');
-  const person = { accountId, id: personal('u'), firstName: 'T' };
-  await own.live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
-  await own.live.post('/user', person);
-  const path = `/rewards/account/${accountId}/user/${person.id}`;
+  const { accountId, at } = await aPerson(own.live);
   for (const assignedCredit of [700, 50])
-    await own.live.post(path, { type: 'CREDIT', unit: 'Cents', assignedCredit });
+    await give(own.live, { at }, { unit: 'Cents', assignedCredit });
   await own.live.post('/credit/bulkredeem', { amount: 120, unit: 'CENTS', accountId });
   const statement = `/console/tenants/${own.alias}/live/statement`;
   await eventually(async () => {
@@ -113,12 +106,8 @@ test('without an account the statement is of the whole tenant, by days', async (
   expect(figures(page, 'line.redeemed')).toEqual(['120']);
   expect(figures(page, 'line.balance')).toEqual(['630']);
   const today = new Date().toISOString().slice(0, 10);
-  const answer = await fetch(
-    `${running.service.origin}/operations/ledger/${own.alias}/tenant-statement?to=${today}`,
-    { headers: { authorization: basic(`:${keys.get('fay')}`) } },
-  );
-  const { digest } = (await answer.json()) as { digest: string };
-  expect(figures(page, 'digest')).toEqual([digest]);
+  const { body } = await asFay(`${own.alias}/tenant-statement?to=${today}`);
+  expect(figures(page, 'digest')).toEqual([body['digest']]);
   const before = await get('fay', `${statement}?to=2020-01-31&unit=cents`);
   expect(before.text).toContain('There is no credit in this unit');
   const csv = await get('fay', `${statement}?unit=cents&format=csv`);
@@ -286,12 +275,8 @@ test('sums of several currencies have a line of money for each', async () => {
     ['USD', 700],
     ['EUR', 500],
   ]) {
-    const [accountId, id] = [personal('a'), personal('u')];
-    const subscription = { status: 'TRIAL' };
-    await own.live.post('/accountsync', { id: accountId, currency, subscription });
-    await own.live.post('/user', { accountId, id, firstName: 'T' });
-    const path = `/rewards/account/${accountId}/user/${id}`;
-    await own.live.post(path, { type: 'CREDIT', unit: 'CENTS', assignedCredit });
+    const person = await aPerson(own.live, {}, { currency });
+    await give(own.live, person, { assignedCredit });
   }
   const rewards = `/console/tenants/${own.alias}/live/rewards`;
   await eventually(async () => figures(await get('fay', rewards), 'total')[0] === '2');
@@ -306,12 +291,8 @@ test('sums of several currencies have a line of money for each', async () => {
 
 test('balances are those of the operation, and their file reconciles', async () => {
   const own = await running.service.createTenant();
-  const accountId = personal('a');
-  const person = { accountId, id: personal('u'), firstName: 'T' };
-  await own.live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
-  await own.live.post('/user', person);
-  const path = `/rewards/account/${accountId}/user/${person.id}`;
-  await own.live.post(path, { type: 'CREDIT', unit: 'POINTS', assignedCredit: 700 });
+  const { accountId, at } = await aPerson(own.live);
+  await give(own.live, { at }, { unit: 'POINTS', assignedCredit: 700 });
   const pages = `/console/tenants/${own.alias}/live`;
   await eventually(async () => (await get('sam', `${pages}/balances`)).text.includes(accountId));
   const page = await get('fay', `${pages}/balances`);

@@ -63,8 +63,9 @@ test('support connects, syncs and disconnects, on record', async () => {
   expect((await act('sam', { action: 'disconnect', confirmed: 'strip' })).status).toBe(400);
   expect((await act('sam', { action: 'disconnect', confirmed: 'stripe' })).status).toBe(303);
   expect((await get('sam', path)).text).toContain('Not connected');
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
+  const records = JSON.stringify(
+    await recordedOperations(running.service.service.core, tenant.scope),
+  );
   for (const operation of ['payment connect', 'payment sync', 'payment disconnect'])
     expect(records).toContain(`"${operation}"`);
   expect(records).not.toContain(KEY);

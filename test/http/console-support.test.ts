@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { planMail } from '../../src/mails/deliveries/mail-rows.js';
 import { eventually } from '../support/embedded.js';
+import { aPerson, give } from '../support/people.js';
 import { basic } from '../support/api-client.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { openOnce } from '../support/opened.js';
-import { personal } from '../support/running-service.js';
+import { personal, type TestTenant } from '../support/running-service.js';
 import {
   setUpConsole,
   ended,
@@ -26,6 +27,8 @@ import {
 /** What support does in the console. Over 5 s: read models are rebuilt and compared. */
 
 setUpConsole();
+
+const recordsOf = (of = tenant) => recordedOperations(running.service.service.core, of.scope);
 
 const documentIn = ({ text }: Page): string =>
   (/<textarea[^>]*>([^<]*)</.exec(text)?.[1] ?? '')
@@ -188,8 +191,7 @@ test('an export is requested, appears immediately, and its file is downloaded, o
   const other = await running.service.createTenant();
   const elsewhere = path.replace(tenant.alias, other.alias);
   expect((await get('sam', elsewhere)).status).toBe(403);
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
+  const records = JSON.stringify(await recordsOf());
   expect(records).toContain('"operation":"export run"');
   expect(records).toContain('"operation":"export download"');
 });
@@ -288,8 +290,7 @@ describe('the settings of a tenant', () => {
     expect((await post('sam', path, asked)).status).toBe(400);
     expect(await users(key)).toBe(200);
     expect((await get('sam', path)).text).not.toContain(key);
-    const scope = { tenant: shop.alias, mode: 'live' } as const;
-    const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
+    const records = JSON.stringify(await recordsOf(shop));
     expect(records).toContain('tenant rotate-key');
     expect(records).not.toContain(key);
   });
@@ -444,11 +445,8 @@ test('support grants credit of a unit with a space, shown in the currency of the
 
 test('a grant is confirmed again when its amount has become another one', async () => {
   const { alias, live } = await running.service.createTenant();
-  const [accountId, user] = [personal('a'), personal('u')];
-  await live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
-  await live.post('/user', { accountId, id: user });
-  const given = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1 };
-  await live.post(`/rewards/account/${accountId}/user/${user}`, given);
+  const { accountId, id: user, at } = await aPerson(live);
+  await give(live, { at }, { assignedCredit: 1 });
   const path = `/console/tenants/${alias}/live/accounts/${accountId}`;
   const grant = { action: 'grant', user, type: 'CREDIT', unit: 'CENTS', amount: '12.50' };
   const fields = { ...grant, reason: 'sorry', key: accountId };
@@ -459,8 +457,7 @@ test('a grant is confirmed again when its amount has become another one', async 
   const preview = await post('sam', path, fields);
   expect(preview.text).toContain('$12.50 &#x3D; 1,250 CENTS');
   const formats = [{ unit: 'CENTS', currency: 'KWD', digits: 3 }];
-  const change = { type: 'ChangeUnitSettings', formats, now: Date.now() } as const;
-  await running.service.service.core.tenantCommands.execute(alias, change);
+  await running.service.change(alias, { type: 'ChangeUnitSettings', formats });
   const again = await confirmed(preview);
   expect(again.text).toContain('&#x3D; 12,500 CENTS');
   expect(figures(again, 'available:CENTS')).toEqual(['1']);
@@ -552,20 +549,18 @@ test('a search in all tenants is recorded where it finds people', async () => {
   });
   const { core } = running.service.service;
   const digest = core.names.digest('console-search', text);
-  const searchesIn = async (alias: string) =>
-    (await recordedOperations(core, { tenant: alias, mode: 'live' })).filter(
+  const searchesIn = async (of: TestTenant) =>
+    (await recordsOf(of)).filter(
       (one) => one.type === 'OperationRecorded' && one.parameters['text'] === digest,
     );
-  expect(await searchesIn(tenant.alias)).toMatchObject([{ operation: 'console search' }]);
-  expect(await searchesIn(other.alias)).toEqual([]);
+  expect(await searchesIn(tenant)).toMatchObject([{ operation: 'console search' }]);
+  expect(await searchesIn(other)).toEqual([]);
 });
 
 test('the page of referrals to decide on is recorded', async () => {
   const own = await running.service.createTenant();
   await get('sam', `/console/tenants/${own.alias}/live/moderation`);
-  const { core } = running.service.service;
-  const scope = { tenant: own.alias, mode: 'live' } as const;
-  expect(await recordedOperations(core, scope)).toMatchObject([
+  expect(await recordsOf(own)).toMatchObject([
     { operation: 'console moderation', by: { value: 'sam' } },
   ]);
 });
@@ -573,9 +568,7 @@ test('the page of referrals to decide on is recorded', async () => {
 test('each search is recorded, without the searched name', async () => {
   const { accountId } = await rewarded(5);
   await get('sam', ofTenant(`/accounts/${accountId}`));
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  const records = await recordedOperations(running.service.service.core, scope);
-  const looks = records
+  const looks = (await recordsOf())
     .map((record) => JSON.stringify(record))
     .filter((record) => record.includes('console account'));
   expect(looks.length).toBeGreaterThan(0);

@@ -20,11 +20,7 @@ const second = openOnce(() =>
 const origin = (): string => running.service.origin;
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 const set = (tenant: TestTenant, changes: object) =>
-  running.service.service.core.tenantCommands.execute(tenant.alias, {
-    type: 'ChangeOpenRules',
-    changes,
-    now: Date.now(),
-  });
+  running.service.change(tenant.alias, { type: 'ChangeOpenRules', changes });
 
 const page = { origin: 'https://shop.example' };
 const call = async (path: string, init: RequestInit = {}) => {

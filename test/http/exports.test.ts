@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { basic, type ApiClient, type Json } from '../support/api-client.js';
+import { basic, type Json } from '../support/api-client.js';
+import { type ShownExport as Shown } from '../support/expected-answers.js';
+import { namesake } from '../support/people.js';
 import { eventually } from '../support/embedded.js';
 import {
   personal,
@@ -12,12 +14,6 @@ import {
  * Exports over HTTP: from the request to the file, its life and its end. Over 5 s: files are
  * written.
  */
-
-interface Shown extends Json {
-  readonly id: string;
-  readonly status: string;
-  readonly stats: Readonly<Record<string, unknown>> | null;
-}
 
 const running = useSharedService();
 const tenant = useTenant(running, { each: true });
@@ -67,15 +63,8 @@ async function download(
   return { status: response.status, headers: response.headers, bytes };
 }
 
-const user = async (client: ApiClient, word: string): Promise<string> => {
-  const id = personal(word);
-  const { status } = await client.post(`/open/account/${id}/user/${id}`, { id, accountId: id });
-  expect(status).toBe(201);
-  return id;
-};
-
 test('an export is shown as it was asked for, is written, and is downloaded', async () => {
-  const id = await user(tenant.live, 'ann');
+  const id = await namesake(tenant.live, 'ann');
   const name = personal('name');
   const params = { createdBefore: '2100-01-01', createdSince: 0, programId: 4711 };
   const asked = { type: 'USER', name, requester: 'me', params };
@@ -115,7 +104,7 @@ test('an export is shown as it was asked for, is written, and is downloaded', as
 });
 
 test('an export shows the params that it was requested with, and none as {}', async () => {
-  await user(tenant.live, 'ann');
+  await namesake(tenant.live, 'ann');
   for (const params of [undefined, null, { createdSince: null, updatedSince: '' }])
     expect(await ask({ type: 'USER', params })).toMatchObject({ params: {} });
   const { id, ...shown } = await ask({ type: 'USER', params: { dates: 'ISO_8601' } });
@@ -176,7 +165,7 @@ test('an export with several errors names each of them', async () => {
 });
 
 test('a download has its type, and is not resent to a client that has it or beyond its end', async () => {
-  await user(tenant.live, 'ann');
+  await namesake(tenant.live, 'ann');
   const { id } = await completed({ type: 'USER', name: 'Üser/"1"' });
   const { headers, bytes } = await download(id);
   const etag = `"${createHash('sha256').update(bytes).digest('hex')}"`;
@@ -204,7 +193,7 @@ test('a download has its type, and is not resent to a client that has it or beyo
 });
 
 test('The first piece of a download leaves one row for an export and key; an answer without content leaves none.', async () => {
-  await user(tenant.live, 'ann');
+  await namesake(tenant.live, 'ann');
   const { id } = await completed({ type: 'USER' });
   const { headers } = await download(id, {}, { method: 'HEAD' });
   await download(id, { 'if-none-match': headers.get('etag') ?? '' });

@@ -47,8 +47,9 @@ test('the reservation of a code keeps no plain code of a forgotten person in mem
   const ann = await aUser();
   expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
   const { names, streams } = running.service.service.core;
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  const { state } = await streams.reservations.load(names.codeStream(scope, ann.referralCode));
+  const { state } = await streams.reservations.load(
+    names.codeStream(tenant.scope, ann.referralCode),
+  );
   expect(state).toMatchObject({ status: 'held', key: null });
 });
 
@@ -89,7 +90,6 @@ test('the record of a person is complete, and each read of it is recorded', asyn
   expect([referredBy, referredByCodes, referralCodes, programShareLinks]).not.toContain(undefined);
   expect(record).toStrictEqual({
     ...shown,
-
     lastInitial: 'L',
     firstSeenIPLocation: null,
     lastSeenIPLocation: null,
@@ -111,8 +111,10 @@ test('the record of a person is complete, and each read of it is recorded', asyn
     NO_USER,
   );
 
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  const stream = core.names.auditStream(scope, core.names.accountRef(scope, bob.accountId));
+  const stream = core.names.auditStream(
+    tenant.scope,
+    core.names.accountRef(tenant.scope, bob.accountId),
+  );
   const looks = [];
   for await (const event of core.log.readStream(stream)) looks.push(event);
   expect(looks.map(({ type }) => type)).toStrictEqual(['PersonalDataViewed']);

@@ -145,12 +145,9 @@ test('the preview waits for a position like a read, and refuses one that no ledg
 
 test('the test mode sends to listed addresses only', async () => {
   const [listed, other] = [someone(), someone()];
-  const { tenantCommands, mailTestAddresses } = running.service.service.core;
-  await tenantCommands.execute(tenant.alias, {
-    type: 'ChangeMailSettings',
-    testTo: await mailTestAddresses.sealed(tenant.alias, [listed]),
-    now: Date.now(),
-  });
+  const { mailTestAddresses } = running.service.service.core;
+  const testTo = await mailTestAddresses.sealed(tenant.alias, [listed]);
+  await running.service.change(tenant.alias, { type: 'ChangeMailSettings', testTo });
   const send = (sendTo: string) => tenant.test.post(at('WELCOME', { sendTo }));
   const refused = await send(other);
   expectRefusal(refused, 400, 'BAD_REQUEST');
@@ -176,12 +173,8 @@ test('a mail that the server does not take now is answered with 503 and sent wit
 // Calls of a tenant are counted as those of test events: `test/http/webhooks.test.ts`.
 test('a tenant sends so many an hour, and is shown any number', async () => {
   const sendTo = someone();
-  const { tenantCommands } = running.service.service.core;
-  await tenantCommands.execute(tenant.alias, {
-    type: 'ChangeOpenRules',
-    changes: { rateLimits: { 'preview-mail': 1 } },
-    now: Date.now(),
-  });
+  const changes = { rateLimits: { 'preview-mail': 1 } };
+  await running.service.change(tenant.alias, { type: 'ChangeOpenRules', changes });
   const send = () => api.post(at('WELCOME', { sendTo }));
   expect((await send()).headers.get('ratelimit-policy')).toBe('"preview-mail";q=1;w=3600');
   expectRefusal(await send(), 429, 'RATE_LIMITED', 'RS033');

@@ -83,13 +83,8 @@ test('claims that no body could have allow nothing', async () => {
 
 test("the public view of a code's owner is as wide as the tenant says, for everyone", async () => {
   const narrow = await running.service.createTenant();
-  const { tenantCommands } = running.service.service.core;
   const see = (publicUser: 'full' | 'minimal') =>
-    tenantCommands.execute(narrow.alias, {
-      type: 'ChangeOpenRules',
-      changes: { publicUser },
-      now: Date.now(),
-    });
+    running.service.change(narrow.alias, { type: 'ChangeOpenRules', changes: { publicUser } });
   const who = ids();
   const person = { firstName: 'Ann', lastName: personal('last'), email: 'ann@example.com' };
   const { body } = await narrow.live.put(at(who), person);

@@ -3,6 +3,7 @@ import { providerRows } from '../../src/payments/incoming/payment-rows.js';
 import { destroyExpiredKeys } from '../../src/payments/incoming/expired-customer-keys.js';
 import { announceErasure } from '../../src/postgres/announcements.js';
 import type { Json } from '../support/api-client.js';
+import { namesake } from '../support/people.js';
 import { StripeDouble } from '../harness/stripe-double.js';
 import { errorBody, personal, settled, useService, useTenant } from '../support/running-service.js';
 import { openOnce } from '../support/opened.js';
@@ -99,13 +100,7 @@ const paid = (customer: string, over: Json = {}): string =>
 
 const RECEIVED = { status: 200, body: { received: true } };
 
-async function user(word: string, over: Json = {}): Promise<string> {
-  const id = personal(word);
-  const path = `/open/account/${id}/user/${id}`;
-  const answer = await tenant.live.put(path, { id, accountId: id, ...over });
-  expect(answer).toMatchObject({ status: 200, body: { id } });
-  return id;
-}
+const user = (word: string, over: Json = {}): Promise<string> => namesake(tenant.live, word, over);
 
 /** An account that is referred, with the customer when one is given. */
 async function referred(over: Json = {}) {

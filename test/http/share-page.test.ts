@@ -139,14 +139,8 @@ test('nothing is shown, in the same bytes, for a code whose owner is blocked, as
 test('nothing is shown of a suspended tenant: 403, a page to browsers and JSON to programs', async () => {
   const shop = await running.service.createTenant();
   const { code } = await ann(shop.live);
-  const { tenantCommands } = running.service.service.core;
   const by = { subject: '0a000000-0000-4000-8000-000000000006', value: 'Staff' };
-  await tenantCommands.execute(shop.alias, {
-    type: 'SuspendTenant',
-    reason: by,
-    by,
-    now: Date.now(),
-  });
+  await running.service.change(shop.alias, { type: 'SuspendTenant', reason: by, by });
   const page = await get(at(code, shop), BROWSER);
   expect([page.status, page.text]).toStrictEqual([403, (await nothing()).text]);
   expect(page.headers.get('cache-control')).toBe('no-store');
@@ -157,11 +151,8 @@ test('nothing is shown of a suspended tenant: 403, a page to browsers and JSON t
 test('pages and short links are counted together, per address', async () => {
   const shop = await running.service.createTenant();
   const { code, shareLink } = await ann(shop.live);
-  await running.service.service.core.tenantCommands.execute(shop.alias, {
-    type: 'ChangeOpenRules',
-    changes: { rateLimits: { 'short-link': 3 } },
-    now: Date.now(),
-  });
+  const changes = { rateLimits: { 'short-link': 3 } };
+  await running.service.change(shop.alias, { type: 'ChangeOpenRules', changes });
   const { pathname } = new URL(shareLink);
   const statuses = [];
   for (const target of [pathname, at(code, shop), at('NOBODYHASIT', shop), pathname])

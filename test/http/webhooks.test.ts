@@ -188,11 +188,8 @@ test('a test event is sent to one endpoint, once per key', async () => {
 });
 
 test('test events are limited for a tenant, with a key and in both modes', async () => {
-  await core().tenantCommands.execute(tenant.alias, {
-    type: 'ChangeOpenRules',
-    changes: { rateLimits: { 'test-webhook': 3 } },
-    now: Date.now(),
-  });
+  const changes = { rateLimits: { 'test-webhook': 3 } };
+  await running.service.change(tenant.alias, { type: 'ChangeOpenRules', changes });
   const path = aPath();
   const { endpointUrl } = await subscribe(path);
   await subscribe(path, tenant.test);
@@ -275,21 +272,18 @@ test('410 disables the endpoint: it is shown, gets nothing, and a subscription e
 });
 
 test('a delivery shows the body that was sent, its headers without signatures, and the answer', async () => {
-  const tenant = await running.service.createTenant();
-  const { core } = running.service.service;
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
   await tenant.live.post('/subscription', { endpointUrl: receiver.url('/shown'), name: 'shop' });
 
   const ann = await aPerson(tenant.live, { firstName: 'Ann' });
   const created = await receiver.requests('/shown', 2);
   const sent = created.find(({ body }) => String(body).includes('"type":"user.created"'));
-  const listed = await showDeliveries(core, scope, { type: 'user.created', limit: 5 });
+  const listed = await showDeliveries(core(), scope(), { type: 'user.created', limit: 5 });
   const [delivery] = listed;
   if (delivery === undefined) throw new Error('no delivery is listed');
 
   const calls = running.service.service.app.get(OperationCalls);
   const details = () =>
-    deliveryDetails(core, scope, { id: delivery.id, publicUrl: calls.payments.publicUrl });
+    deliveryDetails(core(), scope(), { id: delivery.id, publicUrl: calls.payments.publicUrl });
   const { request, attempts } = await details();
   expect(request.body).toBe(String(sent?.body));
   const headers = new Map(request.headers);

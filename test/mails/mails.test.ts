@@ -26,11 +26,9 @@ const { service, stores } = useService(() => ({
   MAIL_FROM: 'refer@ledger.example',
 }));
 
-async function cli(
-  ...words: readonly string[]
-): Promise<{ code: number; json: never; err: string }> {
-  const { code, out, err } = await runHere(stores, [...words, '--json']);
-  return { code, json: (out === '' ? null : JSON.parse(out)) as never, err };
+async function cli(...words: readonly string[]): Promise<{ code: number; json: never }> {
+  const { code, out } = await runHere(stores, [...words, '--json']);
+  return { code, json: (out === '' ? null : JSON.parse(out)) as never };
 }
 
 const ALL = [
@@ -42,11 +40,8 @@ const ALL = [
   'WELCOME',
 ];
 
-async function mailsAre(tenant: TestTenant, ...types: readonly string[]): Promise<void> {
-  const command = { type: 'ChangeMailSettings', types, now: Date.now() } as const;
-  const changed = await service.service.core.tenantCommands.execute(tenant.alias, command);
-  expect(changed).not.toHaveProperty('refused');
-}
+const mailsAre = ({ alias }: TestTenant, ...types: readonly string[]): Promise<void> =>
+  service.change(alias, { type: 'ChangeMailSettings', types });
 
 async function tenantWith(...types: readonly string[]): Promise<TestTenant> {
   const tenant = await service.createTenant();
@@ -62,6 +57,8 @@ const PLANNED = {
   event: { stream: 's', revision: 0n, eventId: '00000000-0000-4000-8000-000000000000' },
   created: 0,
 } as const;
+
+const reasonsOf = (mails: readonly ShownMail[]) => mails.map(({ reason }) => reason);
 
 const addressOf = (id: string): string => `${id}@mail.example`;
 
@@ -96,6 +93,17 @@ const ended = (tenant: TestTenant, count: number): Promise<void> =>
     return all.length === count && all.every(({ state }) => state !== 'PENDING');
   });
 
+const reach = (
+  tenant: TestTenant,
+  state: MailState,
+  count: number,
+  meanwhile: (of: TestTenant) => Promise<unknown> = () => Promise.resolve(),
+): Promise<void> =>
+  eventually(async () => {
+    await meanwhile(tenant);
+    return (await mailsOf(tenant, { state })).length === count;
+  });
+
 /** Waits until the server has answered the first attempts of so many mails with 451. */
 const failedOnce = (tenant: TestTenant, count: number): Promise<void> =>
   eventually(async () => {
@@ -103,6 +111,13 @@ const failedOnce = (tenant: TestTenant, count: number): Promise<void> =>
     const answered = pending.filter(({ reason }) => reason === 'the server answered 451');
     return answered.length === count && answered.every(({ attempts }) => attempts === 1);
   });
+
+/** A user with a reward; with a code, the server answers it to mails. */
+async function rewarded(tenant: TestTenant, id: string, code?: number): Promise<void> {
+  if (code !== undefined) server.manners.set(addressOf(id), { code });
+  await user(tenant, id);
+  await reward(tenant, id);
+}
 
 const reward = ({ live }: Pick<TestTenant, 'live'>, id: string, more: object = {}) =>
   live.post(`/rewards/account/${id}/user/${id}`, {
@@ -191,7 +206,7 @@ it('a reward of which nothing is left, or that was cancelled, is not said to exp
   for (const id of [spent, cancelled]) await user(tenant, id);
   await reward(tenant, spent, { dateExpires });
   const { body } = await reward(tenant, cancelled, { dateExpires, cancellable: true });
-  await eventually(async () => (await mailsOf(tenant, { state: 'PENDING' })).length === 2);
+  await reach(tenant, 'PENDING', 2);
   const redeemed = await tenant.live.post('/credit/bulkredeem', {
     accountId: spent,
     unit: 'USD',
@@ -202,11 +217,9 @@ it('a reward of which nothing is left, or that was cancelled, is not said to exp
   expect(cancelling.status).toBe(200);
   await makeDue(tenant);
   await ended(tenant, 2);
-  for (const shown of await mailsOf(tenant))
-    expect(shown).toMatchObject({
-      state: 'DEAD',
-      reason: 'not sent: nothing is left of the reward',
-    });
+  expect(reasonsOf(await mailsOf(tenant, { state: 'DEAD' }))).toEqual(
+    Array(2).fill('not sent: nothing is left of the reward'),
+  );
   expect([spent, cancelled].map((id) => server.offers(addressOf(id)))).toEqual([0, 0]);
 });
 
@@ -220,7 +233,7 @@ it('a person who is forgotten, or not to be tracked, gets no mail that was decid
   for (const id of [tried, untracked]) await reward(tenant, id);
   await server.to(addressOf(decided));
   await failedOnce(tenant, 2);
-  await eventually(async () => (await mailsOf(tenant, { state: 'PENDING' })).length === 3);
+  await reach(tenant, 'PENDING', 3);
   for (const [id, query] of [
     [decided, ''],
     [tried, ''],
@@ -230,12 +243,9 @@ it('a person who is forgotten, or not to be tracked, gets no mail that was decid
       (await tenant.live.call('DELETE', `/open/account/${id}/user/${id}${query}`)).status,
     ).toBe(204);
   for (const id of [tried, untracked]) server.manners.delete(addressOf(id));
-  await eventually(async () => {
-    await makeDue(tenant);
-    return (await mailsOf(tenant, { state: 'DEAD' })).length === 3;
-  });
-  expect((await mailsOf(tenant, { state: 'DEAD' })).map(({ reason }) => reason)).toEqual(
-    Array.from({ length: 3 }, () => 'not sent: the person is forgotten'),
+  await reach(tenant, 'DEAD', 3, makeDue);
+  expect(reasonsOf(await mailsOf(tenant, { state: 'DEAD' }))).toEqual(
+    Array(3).fill('not sent: the person is forgotten'),
   );
   expect([decided, tried, untracked].map((id) => server.takenFor(addressOf(id)).length)).toEqual([
     1, 0, 0,
@@ -248,11 +258,7 @@ const WITHIN_TWO_CLAIMS_MS = 130_000;
 it('a suspended tenant sends no mail, and none that is older than a week when it is resumed', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const [soon, late] = [personal('sus'), personal('old')];
-  for (const id of [soon, late]) {
-    server.manners.set(addressOf(id), { code: 451 });
-    await user(tenant, id);
-    await reward(tenant, id);
-  }
+  for (const id of [soon, late]) await rewarded(tenant, id, 451);
   await failedOnce(tenant, 2);
   const made = await mailsOf(tenant);
   expect((await cli('tenant', 'suspend', tenant.alias, '--reason', 'unpaid')).code).toBe(0);
@@ -270,19 +276,13 @@ it('a suspended tenant sends no mail, and none that is older than a week when it
     "update ledger.mail_deliveries set created = created - interval '8 days' where id = $1",
     [made[0]?.id],
   );
-  await eventually(async () => {
-    await makeDue(tenant);
-    return (await mailsOf(tenant, { state: 'DEAD' })).length === 1;
-  });
+  await reach(tenant, 'DEAD', 1, makeDue);
   expect(await mailsOf(tenant, { state: 'DEAD' })).toMatchObject([
     { id: made[0]?.id, attempts: 1, reason: 'not sent: for a week the tenant is suspended' },
   ]);
   expect([soon, late].map((id) => server.takenFor(addressOf(id)).length)).toEqual([0, 0]);
   expect((await cli('tenant', 'resume', tenant.alias)).code).toBe(0);
-  await eventually(async () => {
-    await makeDue(tenant);
-    return (await mailsOf(tenant, { state: 'DELIVERED' })).length === 1;
-  });
+  await reach(tenant, 'DELIVERED', 1, makeDue);
   const taken = [soon, late].map((id) => server.takenFor(addressOf(id)).length);
   expect(taken.sort()).toEqual([0, 1]);
 }, 240_000);
@@ -296,8 +296,7 @@ it('a person who is blocked or has no usable address gets no mail, and a type th
   await reward(tenant, blocked);
   await reward(tenant, without);
   await ended(tenant, 2);
-  const reasons = (await mailsOf(tenant, { state: 'DEAD' })).map(({ reason }) => reason).sort();
-  expect(reasons).toEqual([
+  expect(reasonsOf(await mailsOf(tenant, { state: 'DEAD' })).sort()).toEqual([
     'not sent: the person has no usable e-mail address',
     'not sent: the person is blocked',
   ]);
@@ -342,19 +341,15 @@ it('an address receives 20 mails a day; a further one is dead, and can be sent a
   expect(dead).toMatchObject({ attempts: 0, reason: 'daily limit' });
   expect(more).toEqual([]);
   expect((await cli('mail', 'resend', tenant.alias, dead?.id ?? '')).code).toBe(0);
-  await eventually(async () => (await mailsOf(tenant, { state: 'DELIVERED' })).length === 21);
+  await reach(tenant, 'DELIVERED', 21);
 });
 
 it('a refused mail is dead, a refusal for now is tried again', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const [never, later] = [personal('nev'), personal('lat')];
-  server.manners.set(addressOf(never), { code: 550 });
-  server.manners.set(addressOf(later), { code: 451 });
-  for (const id of [never, later]) {
-    await user(tenant, id);
-    await reward(tenant, id);
-  }
-  await eventually(async () => (await mailsOf(tenant, { state: 'DEAD' })).length === 1);
+  await rewarded(tenant, never, 550);
+  await rewarded(tenant, later, 451);
+  await reach(tenant, 'DEAD', 1);
   const [dead] = await mailsOf(tenant, { state: 'DEAD' });
   expect(dead).toMatchObject({ reason: 'the server answered 550', attempts: 1 });
   await failedOnce(tenant, 1);
@@ -378,19 +373,14 @@ it('a refused mail is dead, a refusal for now is tried again', async () => {
 it('a mail of before the type was switched off is not sent once it is on again', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const id = personal('onf');
-  server.manners.set(addressOf(id), { code: 451 });
-  await user(tenant, id);
-  await reward(tenant, id);
+  await rewarded(tenant, id, 451);
   await failedOnce(tenant, 1);
   await mailsAre(tenant);
   await mailsAre(tenant, 'REWARD_EARNED');
   server.manners.delete(addressOf(id));
   await makeDue(tenant);
   await ended(tenant, 1);
-  expect((await mailsOf(tenant))[0]).toMatchObject({
-    state: 'DEAD',
-    reason: 'not sent: the type was switched off since',
-  });
+  expect(reasonsOf(await mailsOf(tenant))).toEqual(['not sent: the type was switched off since']);
 });
 
 it('health and metrics show what came of mails, what waits, and a sender that cannot read what is due', async () => {
@@ -538,8 +528,7 @@ it('a mail that is due without a sender is reported as unsent, and a later one d
 it('a person unsubscribes with the button of a page, not by opening it', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const id = personal('uns');
-  await user(tenant, id);
-  await reward(tenant, id);
+  await rewarded(tenant, id);
   const { mail } = await server.to(addressOf(id));
   const list = mail.headers.get('list') as { unsubscribe?: { url?: string } } | undefined;
   const url = list?.unsubscribe?.url ?? '';
@@ -572,19 +561,19 @@ it('a person unsubscribes with the button of a page, not by opening it', async (
       expect([status, headers.get('cache-control')]).toEqual([404, 'no-store']);
     }
   await reward(tenant, id);
-  await eventually(async () => (await mailsOf(tenant, { state: 'DELIVERED' })).length === 2);
+  await reach(tenant, 'DELIVERED', 2);
   for (let times = 0; times < 2; times += 1)
     expect((await call(pathname, 'POST')).status).toBe(200);
   await reward(tenant, id);
   await ended(tenant, 3);
-  const [last] = await mailsOf(tenant);
-  expect(last).toMatchObject({ state: 'DEAD', reason: 'not sent: the person has unsubscribed' });
   const another = personal('new');
   await user(tenant, another, { email: addressOf(id).toUpperCase() });
   await reward(tenant, another);
   await ended(tenant, 4);
-  const [newest] = await mailsOf(tenant);
-  expect(newest).toMatchObject({ state: 'DEAD', reason: 'not sent: the address has unsubscribed' });
+  expect(reasonsOf(await mailsOf(tenant, { state: 'DEAD' }))).toEqual([
+    'not sent: the address has unsubscribed',
+    'not sent: the person has unsubscribed',
+  ]);
 });
 
 it('nothing of a person is in the rows or the log lines', async () => {

@@ -14,35 +14,36 @@ import type { Operation } from '../../src/operations/registry/operation.js';
 import type { Decoded } from '../../src/event-log/codec.js';
 import { calledBy } from '../support/called-operations.js';
 import { aPerson, give, PAID, type Person } from '../support/people.js';
+import { openOnce } from '../support/opened.js';
 import { useSharedService, useTenant } from '../support/running-service.js';
 
 const running = useSharedService();
 const tenant = useTenant(running);
 
-const scope = () => ({ tenant: tenant.alias, mode: 'live' as const });
+const core = openOnce(() => running.service.service.core);
 
 const act = <T = unknown>(operation: Operation, request: object, key?: string): Promise<T> =>
-  calledBy<T>(running.service, 'sue', operation, { ...scope(), ...request }, key);
+  calledBy<T>(running.service, 'sue', operation, { ...tenant.scope, ...request }, key);
 
 const ofUser = ({ accountId, id }: Person) => ({ account: accountId, user: id });
 
 async function eventsOf({ accountId }: Person): Promise<readonly Decoded[]> {
-  const { core } = running.service.service;
-  const stream = core.names.accountStream(scope(), core.names.accountRef(scope(), accountId));
+  const stream = core.names.accountStream(
+    tenant.scope,
+    core.names.accountRef(tenant.scope, accountId),
+  );
   return decoded(stream);
 }
 
 async function decoded(stream: string): Promise<readonly Decoded[]> {
-  const { core } = running.service.service;
   const recorded = [];
   for await (const event of core.log.readStream(stream)) recorded.push(event);
   return core.codec.decodeAll(recorded);
 }
 
 async function recordedToday(): Promise<readonly OperationEvent[]> {
-  const { core } = running.service.service;
   const day = new Date().toISOString().slice(0, 10);
-  const events = await decoded(core.names.operationsStream(scope(), day));
+  const events = await decoded(core.names.operationsStream(tenant.scope, day));
   return events.map(({ event }) => event as OperationEvent);
 }
 
@@ -105,31 +106,25 @@ test('a grant needs the members of its type, and a unit that the tenant knows', 
 
 test('a grant above what is left of the limit is proposed, and finance approves it', async () => {
   const ann = await aPerson(tenant.live);
+  const credit = { type: 'CREDIT', unit: 'CENTS', name: 'Sorry', reason: 'r' };
+  const form = { ...tenant.scope, ...ofUser(ann), ...credit };
   const grant = (amount: number, by: string, key?: string) =>
     calledBy<{ rewardId?: string; proposal?: string }>(
       running.service,
       by,
       grantReward,
-      {
-        ...scope(),
-        ...ofUser(ann),
-        type: 'CREDIT',
-        amount,
-        unit: 'CENTS',
-        name: 'Sorry',
-        reason: 'r',
-      },
+      { ...form, amount },
       key,
     );
-  expect(await grant(9_000, 'sue', 'k1')).toMatchObject({ rewardId: expect.any(String) as string });
+  const given = { rewardId: expect.any(String) as string };
+  expect(await grant(9_000, 'sue', 'k1')).toMatchObject(given);
   // It is granted once when its form is sent again.
-  expect(await grant(9_000, 'sue', 'k1')).toMatchObject({ rewardId: expect.any(String) as string });
-  expect(await grant(9_000, 'tom')).toMatchObject({ rewardId: expect.any(String) as string });
-  expect(await grant(1_000, 'sue')).toMatchObject({ rewardId: expect.any(String) as string });
+  expect(await grant(9_000, 'sue', 'k1')).toMatchObject(given);
+  expect(await grant(9_000, 'tom')).toMatchObject(given);
+  expect(await grant(1_000, 'sue')).toMatchObject(given);
   const { proposal = '' } = await grant(1, 'sue');
-  const { core } = running.service.service;
-  const account = core.names.accountRef(scope(), ann.accountId);
-  const listed = await listProposals(core, scope(), { account, limit: 5, now: Date.now() });
+  const account = core.names.accountRef(tenant.scope, ann.accountId);
+  const listed = await listProposals(core, tenant.scope, { account, limit: 5, now: Date.now() });
   expect(listed).toMatchObject([
     { id: proposal, amount: 1, proposedBy: 'sue', grant: { name: 'Sorry', dateExpires: null } },
   ]);
@@ -144,17 +139,14 @@ test('a grant above what is left of the limit is proposed, and finance approves 
 });
 
 test('a form without a kept answer acts once, whatever is left of the limit by then', async () => {
-  const { alias, live } = await running.service.createTenant();
-  const of = { tenant: alias, mode: 'live' as const };
-  const { core } = running.service.service;
+  const { alias, live, scope: of } = await running.service.createTenant();
   const ann = await aPerson(live);
   const form = { ...of, ...ofUser(ann), type: 'CREDIT', unit: 'CENTS', reason: 'late parcel' };
   const grant = (amount: number, key: string) =>
     calledBy<object>(running.service, 'sue', grantReward, { ...form, amount }, key);
   const limit = async (amount: number): Promise<void> => {
     const grantLimits = [{ unit: 'CENTS', amount }];
-    const now = Date.now();
-    await core.tenantCommands.execute(alias, { type: 'ChangeUnitSettings', grantLimits, now });
+    await running.service.change(alias, { type: 'ChangeUnitSettings', grantLimits });
     await core.pool.query(
       'update ledger.idempotency_keys set answer = null, owner = 0 where tenant = $1',
       [alias],
@@ -188,8 +180,7 @@ test('a reward is cancelled with a reason, in its own account only', async () =>
 test('an edited user has the fields of the form, with the types that they had', async () => {
   const stored = { customFields: { plan: 'pro', seats: 3, beta: true }, segments: ['old', 'vip'] };
   const ann = await aPerson(tenant.live, { firstName: 'Ann', email: 'a@b.example', ...stored });
-  const { core } = running.service.service;
-  const { version } = await editableUser(core, scope(), ofUser(ann));
+  const { version } = await editableUser(core, tenant.scope, ofUser(ann));
   const form = {
     ...ofUser(ann),
     firstName: 'Anna',
@@ -219,10 +210,13 @@ test('an edited user has the fields of the form, with the types that they had', 
 
 test('a form made from older fields is refused and names who changed them and when', async () => {
   const ann = await aPerson(tenant.live, { firstName: 'Ann' });
-  const { core } = running.service.service;
-  const { customFields: _, segments, ...shown } = await editableUser(core, scope(), ofUser(ann));
+  const {
+    customFields: _,
+    segments,
+    ...shown
+  } = await editableUser(core, tenant.scope, ofUser(ann));
   const form = { ...ofUser(ann), ...shown, segments, customFields: [] };
-  await calledBy(running.service, 'tom', editUser, { ...scope(), ...form, firstName: 'Anne' });
+  await calledBy(running.service, 'tom', editUser, { ...tenant.scope, ...form, firstName: 'Anne' });
   await expect(act(editUser, { ...form, firstName: 'Anna' })).rejects.toMatchObject({
     code: 'CHANGED_MEANWHILE',
     message: expect.stringMatching(/^operator:tom changed this user at \d{4}-.*compare/) as string,
@@ -237,8 +231,7 @@ test('a forgotten user loses the own rewards, and those of the other side stay',
   const own = await give(tenant.live, bob);
   // It waits for the reactions to the writes before.
   await tenant.live.get('/referrals');
-  const { core } = running.service.service;
-  const before = await beforeForgetting(core, scope(), ofUser(bob));
+  const before = await beforeForgetting(core, tenant.scope, ofUser(bob));
   expect(before.lost.map(({ rewardId }) => rewardId)).toContain(own);
   expect(before.staying).toMatchObject([{ side: 'referrer' }]);
 

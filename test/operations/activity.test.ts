@@ -66,11 +66,10 @@ const running = useSharedService();
 test('activity has operator, channel, sentence, object and reason, without accesses to personal data', async () => {
   const { core } = running.service.service;
   const tenant = await running.service.createTenant();
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
   const ann = await aPerson(tenant.live);
-  const user = { ...scope, account: ann.accountId, user: ann.id };
+  const user = { ...tenant.scope, account: ann.accountId, user: ann.id };
   const by = { name: 'sue', channel: 'console' } as const;
-  await recordOperation(core, scope, {
+  await recordOperation(core, tenant.scope, {
     operation: 'console account',
     by,
     parameters: {},

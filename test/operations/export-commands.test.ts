@@ -6,15 +6,14 @@ import { mkdtemp, readdir, readFile, readlink, rm, symlink } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import type { Json } from '../support/api-client.js';
+import { type ShownExport as Shown } from '../support/expected-answers.js';
+import { namesake } from '../support/people.js';
 import { runHere, runShipped } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
 import {
   createStores,
-  personal,
   RunningService,
   type TestStores,
-  type TestTenant,
   useService,
   useTenant,
 } from '../support/running-service.js';
@@ -31,23 +30,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-interface Shown extends Json {
-  readonly id: string;
-  readonly status: string;
-  readonly stats: Readonly<Record<string, unknown>> | null;
-}
-
 async function shown<T = Shown>(of: TestStores, ...words: readonly string[]): Promise<T> {
   const { code, out, err } = await runHere(of, ['export', ...words], PUBLIC);
   expect([code, err]).toEqual([0, expect.any(String)]);
   return JSON.parse(out) as T;
-}
-
-async function user({ live }: TestTenant, word: string): Promise<string> {
-  const id = personal(word);
-  const { status } = await live.post(`/open/account/${id}/user/${id}`, { id, accountId: id });
-  expect(status).toBe(201);
-  return id;
 }
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
@@ -55,7 +41,7 @@ const idsIn = (csv: Buffer | string): readonly unknown[] =>
   parse<{ id: string }>(csv, { columns: true }).map(({ id }) => id);
 
 test('next to a service, export run waits for the file, and prints the export', async () => {
-  const ann = await user(tenant, 'ann');
+  const ann = await namesake(tenant.live, 'ann');
   const file = join(folder, 'users.csv');
   const params = { createdSince: '2020-01-01', createdBefore: '4102444800000' };
   const { databaseUrl: DATABASE_URL, masterKeyFile: MASTER_KEY_FILE } = stores;
@@ -102,7 +88,7 @@ test('without a service, export run writes by itself, to a file or to standard o
   try {
     const service = await RunningService.start(own);
     const made = await service.createTenant();
-    const [ann, bob] = [await user(made, 'ann'), await user(made, 'bob')];
+    const [ann, bob] = [await namesake(made.live, 'ann'), await namesake(made.live, 'bob')];
     await service.stop();
     const words = ['run', made.alias, '--type', 'USER', '--out'];
     const streamed = await runShipped(own, ['export', ...words, '-'], PUBLIC);

@@ -96,7 +96,6 @@ test('a kept digest stays valid after an erasure, and not after a changed byte',
     log: document.log,
     events: expect.any(Number),
     position: await running.service.head(),
-
     digest: expect.stringMatching(/^[0-9a-f]{64}$/),
     seals: expect.any(Number),
     firstBroken: null,

@@ -1,7 +1,5 @@
 // Over 5 s: commands on a service of its own, which each open the stores.
 import type { Commands } from '../../src/command-handling/commands.js';
-import type { Core } from '../../src/stores/core.js';
-import type { Scope } from '../../src/domain/scope.js';
 import { LogAheadOfClock } from '../../src/event-log/clock.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
@@ -13,6 +11,7 @@ import { eventually } from '../support/embedded.js';
 import { aPerson, give, PAID } from '../support/people.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
+import { openOnce } from '../support/opened.js';
 import { useService, type TestTenant } from '../support/running-service.js';
 import {
   adjustWithAudit,
@@ -25,15 +24,9 @@ import {
 } from '../support/operations.js';
 
 const running = useService();
-let core: Core;
-
-beforeAll(async () => {
-  ({ core } = running.service.service);
-});
+const core = openOnce(() => running.service.service.core);
 
 const cli = (...words: readonly string[]): Promise<Ran> => runHere(running.stores, words);
-
-const scopeOf = ({ alias }: TestTenant): Scope => ({ tenant: alias, mode: 'live' });
 
 async function user({ live }: TestTenant) {
   const { accountId, id: userId } = await aPerson(live);
@@ -71,9 +64,9 @@ const creditOf = async (
   tenant: TestTenant,
   { accountId }: { readonly accountId: string },
 ): Promise<Record<string, number>> =>
-  closings((await statementOfAccount(core, scopeOf(tenant), { account: accountId })).units);
+  closings((await statementOfAccount(core, tenant.scope, { account: accountId })).units);
 
-const operationsOf = (tenant: TestTenant) => recordedOperations(core, scopeOf(tenant));
+const operationsOf = (tenant: TestTenant) => recordedOperations(core, tenant.scope);
 
 test('a replay exits with 2 on a wrong balance, and compares no account that has changed since its moment', async () => {
   const tenant = await running.service.createTenant();
@@ -84,11 +77,11 @@ test('a replay exits with 2 on a wrong balance, and compares no account that has
     `select generation from ledger.projection_generations where projection = 'reward-balances' and state = 'live'`,
   );
   const table = `rm_reward_balances_${rows[0]?.generation}.reward_balances`;
-  const ref = core.names.accountRef(scopeOf(tenant), referrer);
+  const ref = core.names.accountRef(tenant.scope, referrer);
   await core.pool.query(`update ${table} set available_credit = 9999 where account_ref = $1`, [
     ref,
   ]);
-  expect((await replayLedger(core, scopeOf(tenant), { account: other })).differences).toEqual([]);
+  expect((await replayLedger(core, tenant.scope, { account: other })).differences).toEqual([]);
   // Asked for a time when that account was not there yet, it is folded and not compared.
   const early = new Date(Date.now() - 3_600_000).toISOString();
   expect(await cli('ledger', 'replay', tenant.alias, '--as-of', early)).toMatchObject({
@@ -111,17 +104,17 @@ test('a replay exits with 2 on a wrong balance, and compares no account that has
 test('a replay that was stopped continues where it was', async () => {
   const tenant = await running.service.createTenant();
   const { referrer } = await converted(tenant);
-  const stopped = replayLedger(core, scopeOf(tenant), {}, { signal: AbortSignal.abort() });
+  const stopped = replayLedger(core, tenant.scope, {}, { signal: AbortSignal.abort() });
   await expect(stopped).rejects.toThrow('stopped; 0 differences in 0 accounts so far');
   const stream = core.names.accountStream(
-    scopeOf(tenant),
-    core.names.accountRef(scopeOf(tenant), referrer),
+    tenant.scope,
+    core.names.accountRef(tenant.scope, referrer),
   );
   const first = (await core.log.readStream(stream)[Symbol.asyncIterator]().next()).value as
     { position: string } | undefined;
-  const whole = await replayLedger(core, scopeOf(tenant), {});
-  const alone = await replayLedger(core, scopeOf(tenant), { account: referrer });
-  const rest = await replayLedger(core, scopeOf(tenant), { resumeFrom: first?.position ?? '' });
+  const whole = await replayLedger(core, tenant.scope, {});
+  const alone = await replayLedger(core, tenant.scope, { account: referrer });
+  const rest = await replayLedger(core, tenant.scope, { resumeFrom: first?.position ?? '' });
   expect(rest.events).toBe(whole.events - alone.events);
 });
 
@@ -141,13 +134,15 @@ test('a reconciliation rolls forward, and agrees with a file', async () => {
     `account,unit,balance\r\n"${referrer}",cents,700\r\n${owner.accountId},CENTS,500\r\n${referred},CENTS,0\r\n`,
   );
   for (const period of [undefined, month])
-    expect(await reconcileLedger(core, scopeOf(tenant), { against: agrees, period })).toMatchObject(
-      { ok: true, differences: [], units: [{ unit: 'CENTS', closing: 1_200 }] },
-    );
-  const before = await reconcileLedger(core, scopeOf(tenant), { period: '2026-01' });
+    expect(await reconcileLedger(core, tenant.scope, { against: agrees, period })).toMatchObject({
+      ok: true,
+      differences: [],
+      units: [{ unit: 'CENTS', closing: 1_200 }],
+    });
+  const before = await reconcileLedger(core, tenant.scope, { period: '2026-01' });
   expect(before).toMatchObject({ ok: true, units: [] });
   const differs = await file(`account,unit,balance\n${referrer},CENTS,701\nmissing,CENTS,1\n`);
-  const { ok, differences } = await reconcileLedger(core, scopeOf(tenant), { against: differs });
+  const { ok, differences } = await reconcileLedger(core, tenant.scope, { against: differs });
   expect({
     ok,
     differences: differences.map(({ account, ledger, against }) => [account, ledger, against]),
@@ -187,7 +182,7 @@ test('an adjustment refused because the log is ahead of the clock is not reporte
 
 test('an adjustment whose answer was lost is reported as possibly done, with the key that makes a repetition harmless', async () => {
   const tenant = await running.service.createTenant();
-  const scope = scopeOf(tenant);
+  const { scope } = tenant;
   const owner = await user(tenant);
   const execute: Commands['execute'] = async (command) => {
     await core.commands.execute(command);
@@ -215,7 +210,7 @@ test('an export stops where its reader ends, also in a tenant without events', a
   const log = Object.assign(Object.create(core.log) as EventLog, { readAll });
   const stopped = exportLedger(
     { ...core, log },
-    { ...scopeOf(empty), mode: 'test' },
+    { ...empty.scope, mode: 'test' },
     { onPage: () => Promise.reject(new Error('the reader has left')) },
     () => Promise.resolve(),
   );
@@ -234,7 +229,7 @@ test('an export has the events of one tenant and mode, decrypted, without secret
   const lines: string[] = [];
   const write = (text: string): Promise<void> =>
     Promise.resolve(void lines.push(...text.trimEnd().split('\n')));
-  const { events } = await exportLedger(core, scopeOf(tenant), {}, write);
+  const { events } = await exportLedger(core, tenant.scope, {}, write);
   expect(lines).toHaveLength(events);
   const parsed = lines.map(
     (line) =>
@@ -348,7 +343,7 @@ test('a day without a time is the whole day', async () => {
   const coreAt = (time: number) => ({ ...core, tenants: { now: async () => time } });
   const closing = async (options: Pick<SelectionOptions, 'from' | 'to' | 'asOf'>) => {
     const asked = { account: accountId, ...options };
-    const { units } = await statementOfAccount(coreAt(now), scopeOf(tenant), asked);
+    const { units } = await statementOfAccount(coreAt(now), tenant.scope, asked);
     return units.map(({ opening, closing: end, lines }) => [opening, lines.length, end]);
   };
   expect(await closing({ from: today, to: today })).toEqual([[0, 1, 40]]);
@@ -360,7 +355,7 @@ test('a day without a time is the whole day', async () => {
   await expect(closing({ to: today, asOf: yesterday })).rejects.toThrow('to lies after asOf');
   // The last moment of the day, seen from the next one.
   const tomorrow = now + 86_400_000;
-  const { units } = await statementOfAccount(coreAt(tomorrow), scopeOf(tenant), {
+  const { units } = await statementOfAccount(coreAt(tomorrow), tenant.scope, {
     account: accountId,
     to: today,
   });

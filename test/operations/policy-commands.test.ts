@@ -1,31 +1,25 @@
 // Over 5 s: reactions are retried with pauses, and commands each open the stores.
-import type { Core } from '../../src/stores/core.js';
 import { showParked } from '../../src/operations/policies/policy-commands.js';
 import { query, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { aPerson, PAID, type Person } from '../support/people.js';
+import { openOnce } from '../support/opened.js';
 import { useService, type TestTenant } from '../support/running-service.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 
 /** Commands for parked reactions, next to a running service on the same stores. */
 
 const running = useService();
-let core: Core;
-beforeAll(async () => {
-  ({ core } = running.service.service);
-});
+const core = openOnce(() => running.service.service.core);
 
 const cli = (...words: readonly string[]): Promise<Ran> => runHere(running.stores, words);
 
-const scopeOf = ({ alias }: TestTenant) => ({ tenant: alias, mode: 'live' }) as const;
-
 /** Grants to this account fail in the database until the function that comes back is called. */
 async function refusingGrants(
-  { alias }: TestTenant,
+  { scope }: TestTenant,
   { accountId }: Person,
 ): Promise<() => Promise<unknown>> {
-  const scope = { tenant: alias, mode: 'live' } as const;
   const stream = core.names.accountStream(scope, core.names.accountRef(scope, accountId));
   await core.pool.query(
     `create or replace function refuse_grants() returns trigger language plpgsql as
@@ -46,13 +40,28 @@ const credit = async (tenant: TestTenant, { accountId }: Person): Promise<number
   return body.reduce((sum, reward) => sum + Number(reward['assignedCredit'] ?? 0), 0);
 };
 
-it('policy parked and policy retry show parked reactions and retry them, next to the service', async () => {
+/** A grant that is parked while the work is done. */
+async function withParked(
+  work: () => Promise<unknown>,
+): Promise<{ readonly tenant: TestTenant; readonly referrer: Person }> {
   const tenant = await running.service.createTenant();
   const referrer = await aPerson(tenant.live);
   const mend = await refusingGrants(tenant, referrer);
   try {
     await converts(tenant, referrer);
     await eventually(async () => (await showParked(core, 10)).length === 1);
+    await work();
+  } finally {
+    await mend();
+  }
+  return { tenant, referrer };
+}
+
+const retriedLater = () =>
+  core.pool.query("update ledger.parked_reactions set next_try_at = now() + interval '1 hour'");
+
+it('policy parked and policy retry show parked reactions and retry them, next to the service', async () => {
+  const { tenant, referrer } = await withParked(async () => {
     // The service does not retry for an hour: all later effects are those of the command.
     await core.pool.query(
       "update ledger.parked_reactions set next_try_at = now() + interval '1 hour', parked_at = now() - interval '1 minute'",
@@ -85,12 +94,8 @@ it('policy parked and policy retry show parked reactions and retry them, next to
     expect(core.log.isPosition(listed[0]?.['position'] ?? '')).toBe(true);
     const failed = await cli('policy', 'retry', '--all', '--json');
     expect([failed.code, JSON.parse(failed.out)]).toEqual([0, { retried: 1, done: 0, parked: 1 }]);
-  } finally {
-    await mend();
-  }
-  await core.pool.query(
-    "update ledger.parked_reactions set next_try_at = now() + interval '1 hour'",
-  );
+  });
+  await retriedLater();
   const [{ id } = { id: '' }] = await showParked(core, 1);
   const done = await cli('policy', 'retry', id, '--json');
   expect([done.code, JSON.parse(done.out)]).toEqual([0, { retried: 1, done: 1, parked: 0 }]);
@@ -101,24 +106,13 @@ it('policy parked and policy retry show parked reactions and retry them, next to
 }, 120_000);
 
 test('policy skip ends a parked reaction without running it, and records the operator and the reason', async () => {
-  const tenant = await running.service.createTenant();
-  const referrer = await aPerson(tenant.live);
-  const mend = await refusingGrants(tenant, referrer);
-  try {
-    await converts(tenant, referrer);
-    await eventually(async () => (await showParked(core, 10)).length === 1);
-    await core.pool.query(
-      "update ledger.parked_reactions set next_try_at = now() + interval '1 hour'",
-    );
-  } finally {
-    await mend();
-  }
+  const { tenant, referrer } = await withParked(() => retriedLater());
   const [parked] = await showParked(core, 1);
   const skip = ['policy', 'skip', parked?.id ?? '', '--reason', 'ticket 7', '--by', 'sam'];
   const skipped = await cli(...skip, '--json');
   expect([skipped.code, JSON.parse(skipped.out)]).toEqual([0, parked]);
   expect(await showParked(core, 10)).toEqual([]);
-  expect(await recordedOperations(core, scopeOf(tenant))).toMatchObject([
+  expect(await recordedOperations(core, tenant.scope)).toMatchObject([
     {
       operation: 'policy skip',
       by: { value: 'sam' },
@@ -136,7 +130,7 @@ test('policy skip ends a parked reaction without running it, and records the ope
 
 test('policy parked lists an announcement that failed, policy retry makes its webhooks, and policy skip ends it without.', async () => {
   const tenant = await running.service.createTenant();
-  const scope = scopeOf(tenant);
+  const { scope } = tenant;
   const endpointUrl = 'https://receiver.invalid/webhooks';
   expect((await tenant.live.post('/subscription', { endpointUrl })).status).toBeLessThan(300);
   const { accountId } = await aPerson(tenant.live);

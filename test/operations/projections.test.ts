@@ -78,6 +78,8 @@ const repaired = (name: string, more: { tenant?: string; account?: string } = {}
       ...more,
     }),
   );
+const shown = async () =>
+  (await operate(showStatus)).find(({ name }) => name === 'reward-balances');
 const history = () => operate((operator) => showHistory(operator, 100));
 
 const breakBalances = (generation: number) =>
@@ -141,9 +143,8 @@ test('a wrong balance is unchanged by a rebuild, shown by the diff, and correcte
 
   // A repair changes what one tenant is shown: it is on record in that tenant's log as well.
   const { core } = running.service.service;
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  const accountRef = core.names.accountRef(scope, account);
-  expect(await recordedOperations(core, scope)).toMatchObject([
+  const accountRef = core.names.accountRef(tenant.scope, account);
+  expect(await recordedOperations(core, tenant.scope)).toMatchObject([
     {
       operation: 'projection rebuild',
       by: { value: 'test' },
@@ -172,12 +173,7 @@ test('a rebuild succeeds when its line of history cannot be written, and reports
 test('accounts whose rows the table refuses are parked, and retry-parked releases those whose rows it accepts by now', async () => {
   const { pool } = running.service.service.core;
   const before = Number(await available());
-  const live = (await operate(showStatus)).find(
-    ({ name }) => name === 'reward-balances',
-  )?.generation;
-  const table = `rm_reward_balances_${live}.reward_balances`;
-  const shown = async () =>
-    (await operate(showStatus)).find(({ name }) => name === 'reward-balances');
+  const table = `rm_reward_balances_${(await shown())?.generation}.reward_balances`;
   const parked = async () => (await shown())?.parked;
   await pool.query(
     `alter table ${table} add constraint narrow check (available_credit <= ${before})`,
@@ -241,7 +237,6 @@ test('accounts whose rows the table refuses are parked, and retry-parked release
 test('projection skip lets a parked account continue without the event, with operator and reason on record', async () => {
   const { core } = running.service.service;
   const name = 'reward-balances';
-  const shown = async () => (await operate(showStatus)).find((row) => row.name === name);
   const table = `rm_reward_balances_${(await shown())?.generation}.reward_balances`;
   await core.pool.query(
     `alter table ${table} add check (available_credit not between 7000 and 7999)`,
@@ -277,8 +272,7 @@ test('projection skip lets a parked account continue without the event, with ope
     outcome: 'done',
     details: { position: parked?.['position'], reason: 'ticket 7', parked: 0 },
   });
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  expect((await recordedOperations(core, scope)).at(-1)).toMatchObject({
+  expect((await recordedOperations(core, tenant.scope)).at(-1)).toMatchObject({
     operation: 'projection skip',
     by: { value: 'Sam' },
     parameters: { projection: name, position: parked?.['position'] },

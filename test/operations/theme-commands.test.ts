@@ -82,8 +82,7 @@ test('put, get, history and rollback change what the tenant is shown', async () 
   const table = await theme('history', alias);
   expect([table.code, table.out]).toEqual([0, expect.stringContaining('version 1 again')]);
 
-  const scope = { tenant: alias, mode: 'live' } as const;
-  expect(await recordedOperations(running.service.service.core, scope)).toMatchObject([
+  expect(await recordedOperations(running.service.service.core, tenant.scope)).toMatchObject([
     { operation: 'theme put', by: { value: by }, parameters: { version: '1' } },
     { operation: 'theme put', by: { value: by }, parameters: { version: '1' } },
     { operation: 'theme rollback', by: { value: by }, parameters: { restores: '1' } },
@@ -140,9 +139,8 @@ test('Changes of two processes to one locale follow each other, and none is lost
   const { core } = running.service.service;
   const { themeChanges, themeRows, commands } = core;
   const other = new ThemeChanges(commands, themeRows);
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
   const patches = Array.from({ length: 8 }, (_, index) =>
-    (index % 2 === 0 ? themeChanges : other).patch(metaBy('sam', core, scope), 'fr', {
+    (index % 2 === 0 ? themeChanges : other).patch(metaBy('sam', core, tenant.scope), 'fr', {
       page: { [`own${index}`]: index },
     }),
   );
@@ -150,14 +148,14 @@ test('Changes of two processes to one locale follow each other, and none is lost
     'refused' in outcome ? outcome.refused : outcome.version,
   );
   expect(versions.sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-  const own = await themeRows.ownValues(scope, ['fr']);
+  const own = await themeRows.ownValues(tenant.scope, ['fr']);
   expect(Object.keys(own.get('fr')?.['page'] as Json)).toHaveLength(8);
 
   // Of two editors who saw the same version one is refused.
   const expected = { expected: 8 };
   const outcomes = await Promise.all(
     ['a', 'b'].map((text) =>
-      themeChanges.put(metaBy('sam', core, scope), 'fr', heading(text), expected),
+      themeChanges.put(metaBy('sam', core, tenant.scope), 'fr', heading(text), expected),
     ),
   );
   expect(outcomes.filter((outcome) => 'refused' in outcome)).toMatchObject([
@@ -168,18 +166,17 @@ test('Changes of two processes to one locale follow each other, and none is lost
 test('A change that an outage of the log left without its audit event is recorded later, once.', async () => {
   const { core } = running.service.service;
   const { themeChanges, themeRows, log, names } = core;
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
   const away = () => Promise.reject(new EventLogUnavailable('away'));
-  const meta = metaBy('sam', core, scope);
+  const meta = metaBy('sam', core, tenant.scope);
   const stopped = new ThemeChanges({ execute: away } as never, themeRows);
   await expect(stopped.put(meta, 'it', heading('Ciao'))).rejects.toThrow('away');
-  expect(await themeRows.version(scope, 'it')).toMatchObject({ version: 1, position: null });
+  expect(await themeRows.version(tenant.scope, 'it')).toMatchObject({ version: 1, position: null });
 
   await Promise.all([themeChanges.recordMissing(), themeChanges.recordMissing()]);
-  const recorded = await themeRows.version(scope, 'it');
+  const recorded = await themeRows.version(tenant.scope, 'it');
   const events: unknown[] = [];
   const day = new Date(recorded?.at ?? 0).toISOString().slice(0, 10);
-  for await (const { type, position, data } of log.readStream(names.themeStream(scope, day)))
+  for await (const { type, position, data } of log.readStream(names.themeStream(tenant.scope, day)))
     events.push([type, position, JSON.parse(data)]);
   const digest = digestOf(heading('Ciao'));
   expect(events).toEqual([
@@ -207,8 +204,7 @@ test('Values that are too large are refused.', async () => {
 test('A removal is a version, and only the newest 1,000 versions are kept.', async () => {
   const { core } = running.service.service;
   const { themeChanges, themeRows, pool } = core;
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  const change = () => metaBy('sam', core, scope);
+  const change = () => metaBy('sam', core, tenant.scope);
   await themeChanges.put(change(), 'de', heading('A'));
   expect(await themeChanges.remove(change(), 'de')).toMatchObject({ version: 2, changed: true });
   expect(await themeChanges.remove(change(), 'de')).toEqual({ refused: 'THEME_NOT_FOUND' });
@@ -220,19 +216,19 @@ test('A removal is a version, and only the newest 1,000 versions are kept.', asy
     { version: 2, removed: true },
     { version: 1, removed: false },
   ]);
-  expect(await themeRows.versions(scope)).toEqual(new Map());
+  expect(await themeRows.versions(tenant.scope)).toEqual(new Map());
   await pool.query('update ledger.themes set version = version + 999 where tenant = $1', [
-    scope.tenant,
+    tenant.alias,
   ]);
   expect(await themeChanges.put(change(), 'de', heading('B'))).toMatchObject({ version: 1002 });
-  const kept = await themeRows.history(scope, 'de', 10);
+  const kept = await themeRows.history(tenant.scope, 'de', 10);
   expect(kept.map(({ version }) => version)).toEqual([1002, 1001, 1000]);
   await pool.query(
     'update ledger.themes set version = version + 1000 where version = 1002 and tenant = $1',
-    [scope.tenant],
+    [tenant.alias],
   );
   await themeChanges.put(change(), 'de', heading('C'));
-  expect((await themeRows.history(scope, 'de', 10)).map(({ version }) => version)).toEqual([
+  expect((await themeRows.history(tenant.scope, 'de', 10)).map(({ version }) => version)).toEqual([
     2003, 2002,
   ]);
 });

@@ -66,7 +66,6 @@ export function subscriptionChanged(subscription: Subscription, at = 1_100): Acc
 export function aProfile(userId: string, over: Partial<Profile> = {}): Profile {
   return {
     id: userId,
-
     email: `${userId}@example.com`,
     firstName: null,
     lastName: null,
@@ -247,7 +246,6 @@ export function rewardGranted(
   return {
     type: 'RewardGranted',
     at: 2_100,
-
     rewardId,
     person: owner.person,
     owner: owner.ids,
@@ -255,7 +253,6 @@ export function rewardGranted(
     value,
     cancellable: true,
     texts: { subject: owner.person, value: null },
-
     dateScheduledFor: null,
     dateExpires: null,
     referralId: null,
@@ -280,7 +277,6 @@ export function rewardWithheld(
   return {
     type: 'RewardWithheld',
     at: 2_100,
-
     rewardId: 'reward',
     referralId: 'referral',
     programId: 'default',

@@ -10,6 +10,12 @@ import type { Json } from './api-client.js';
 export const aTime = expect.any(Number) as unknown as number;
 export const anId = expect.stringMatching(/^[0-9a-f-]{36,64}$/) as unknown as string;
 
+export interface ShownExport extends Json {
+  readonly id: string;
+  readonly status: string;
+  readonly stats: Readonly<Record<string, unknown>> | null;
+}
+
 interface UserOf {
   readonly tenant: string;
   readonly mode?: 'live' | 'test';
@@ -37,7 +43,6 @@ export function expectedUser(
     imageUrl: '',
     locale: null,
     countryCode: null,
-
     firstSeenIP: null,
     lastSeenIP: null,
     referralSource: null,
@@ -77,7 +82,6 @@ function expectedShareLinks(tenant: string, mode: string, code: string): Json {
     mobileFacebookShareLink: mobile.facebookShareLink,
     mobileTwitterShareLink: mobile.twitterShareLink,
     mobileEmailShareLink: mobile.emailShareLink,
-
     EMBED: five('EMBED'),
     POPUP: five('POPUP'),
     HOSTED: five('HOSTED'),
@@ -132,7 +136,6 @@ const NO_FIGURES = {
   totalPendingCredit: null,
   totalExpiredCredit: null,
   totalCancelledCredit: null,
-
   totalDiscountPercent: null,
   referredDiscountPercent: null,
   referrerDiscountPercent: null,
@@ -164,11 +167,9 @@ export const expectedReferral = (code: string, more: Json): Json => ({
   fraudSignals: {},
   referredReward: null,
   referrerReward: null,
-
   moderationStatus: 'ACTIONED',
   referredModerationStatus: 'APPROVED',
   referrerModerationStatus: 'APPROVED',
-
   dateReferralStarted: aTime,
   dateReferralPaid: null,
   dateReferralEnded: null,

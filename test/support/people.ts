@@ -30,6 +30,14 @@ export async function aPerson(
   return { accountId, id, code: String(body['referralCode']), at };
 }
 
+/** A user in an account of the same id. @returns the id. */
+export async function namesake(api: ApiClient, word: string, fields: Json = {}): Promise<string> {
+  const id = personal(word);
+  const path = `/open/account/${id}/user/${id}`;
+  expect(await api.put(path, { id, accountId: id, ...fields })).toMatchObject({ status: 200 });
+  return id;
+}
+
 /** A reward for the person, by default of 1000 cents. @returns its id. */
 export async function give(
   api: ApiClient,

@@ -7,7 +7,11 @@ import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.js';
 import { newOperatorKey, type OperatorRole } from '../../src/config/operators.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
-import type { ProgramDocument, ProgramType } from '../../src/domain/tenant/tenant.decider.js';
+import type {
+  ProgramDocument,
+  ProgramType,
+  TenantCommand,
+} from '../../src/domain/tenant/tenant.decider.js';
 import type { Position } from '../../src/event-log/event-log.js';
 import { startService, type Service } from '../../src/process/service.js';
 import { OpenApiValidator, type ReceivedAnswer } from '../harness/openapi-validator.js';
@@ -47,7 +51,11 @@ export interface TestTenant {
   readonly testKey: string;
   readonly liveSecret: string;
   readonly testSecret: string;
+  /** In live mode. */
+  readonly scope: { readonly tenant: string; readonly mode: 'live' };
 }
+
+type WithoutTime<C> = C extends unknown ? Omit<C, 'now'> : never;
 
 export interface TenantOptions {
   readonly alias?: string;
@@ -260,16 +268,19 @@ export class RunningService {
       testKey,
       liveSecret: created.liveSigningSecret,
       testSecret: created.testSigningSecret,
+      scope: { tenant: alias, mode: 'live' },
     };
   }
 
-  async applyProgram(alias: string, program: ProgramDocument): Promise<void> {
-    const applied = await this.service.core.tenantCommands.execute(alias, {
-      type: 'ApplyProgram',
-      program,
-      now: Date.now(),
-    });
-    if ('refused' in applied) throw new Error(applied.refused);
+  /** Executes a command about a tenant, as of now. */
+  async change(alias: string, command: WithoutTime<TenantCommand>): Promise<void> {
+    const change = { ...command, now: Date.now() };
+    const changed = await this.service.core.tenantCommands.execute(alias, change);
+    if ('refused' in changed) throw new Error(changed.refused);
+  }
+
+  applyProgram(alias: string, program: ProgramDocument): Promise<void> {
+    return this.change(alias, { type: 'ApplyProgram', program });
   }
 
   /** Number of events of a tenant: other files share the service and record at any time. */

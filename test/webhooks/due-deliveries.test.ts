@@ -31,6 +31,8 @@ import { useDatabase } from '../support/database.js';
 
 const { database, pool } = useDatabase(4, { each: true });
 
+const SCOPE = { tenant: 'acme', mode: 'live' } as const;
+
 const newEndpoint = (endpointId: string, tenant = 'acme'): Promise<void> =>
   putEndpoints(pool, [{ tenant, mode: 'live', endpointId, state: 'ACTIVE', position: null }]);
 
@@ -63,6 +65,12 @@ const put = (
       created: Date.now(),
     })),
   );
+
+/** The endpoint `a` with so many deliveries. */
+async function endpointWith(count: number): Promise<void> {
+  await endpoint('a');
+  await put(count, 'a');
+}
 
 type Claimed = DueDelivery & { readonly item: ClaimedWork };
 
@@ -148,8 +156,7 @@ test('attempts that are recorded together count as one after the other, and anot
 });
 
 test('a claim that lapsed and was taken over records a success, and no second failure', async () => {
-  await endpoint('a');
-  await put(2, 'a');
+  await endpointWith(2);
   const claims = await claim();
   await pool.query('update ledger.work_items set claimed_by = null');
   const again = await claim();
@@ -179,8 +186,7 @@ test('deliveries of a disabled endpoint do not count as waiting, until it is ena
     return { count, oldest };
   };
   const none = { count: 0, oldest: undefined };
-  await endpoint('a');
-  await put(3, 'a');
+  await endpointWith(3);
   const before = await waiting();
   expect(before).toEqual({ count: 3, oldest: expect.any(Number) });
   await change('DISABLED');
@@ -201,8 +207,7 @@ test('deliveries of a disabled endpoint do not count as waiting, until it is ena
 
 test('a delivery that could be sent counts as unsent, unless its endpoint or tenant makes it wait', async () => {
   const unsent = async (): Promise<boolean> => (await waitingDeliveries(pool)).unsentSeconds > 50;
-  await endpoint('a');
-  await put(20, 'a');
+  await endpointWith(20);
   expect(await unsent()).toBe(false);
   const ago = () =>
     pool.query(
@@ -237,8 +242,7 @@ test('a delivery that could be sent counts as unsent, unless its endpoint or ten
 });
 
 test('a test and a resend of one delivery do not wait for what a failing endpoint was sent before', async () => {
-  await endpoint('a');
-  await put(180, 'a');
+  await endpointWith(180);
   await record(await claim(), 500);
   expect(await endpointNow('a')).toEqual({ failures: 10, paused: true });
   await pool.query('update ledger.work_items set due_at = now()');
@@ -250,11 +254,10 @@ test('a test and a resend of one delivery do not wait for what a failing endpoin
     'select id from ledger.webhook_deliveries where attempts = 0 and event_id is not null limit 1',
   );
   const id = String(rows[0]?.id);
-  const scope = { tenant: 'acme', mode: 'live' } as const;
   await pool.query(`update ledger.work_items set due_at = now() + interval '1 h' where id = $1`, [
     id,
   ]);
-  expect(await resend(pool, scope, { endpointId: 'a', id })).toBe(1);
+  expect(await resend(pool, SCOPE, { endpointId: 'a', id })).toBe(1);
   await pool.query("update ledger.webhook_endpoints set pause_until = now() + interval '30 s'");
   expect(await claim()).toMatchObject([{ id }]);
   // One that is paused is probed by one at a time, after its pause.
@@ -263,12 +266,15 @@ test('a test and a resend of one delivery do not wait for what a failing endpoin
   expect(await claim()).toEqual([]);
 });
 
-test('a postponed delivery is no attempt, and pauses its endpoint', async () => {
-  await endpoint('a');
-  await put(1, 'a');
+async function postponeOne(): Promise<void> {
   const [delivery] = await claim();
   const postponed = { delayMs: 60_000, endpoint: true };
   await end([{ kind: 'postponed', delivery: delivery!, postponed }]);
+}
+
+test('a postponed delivery is no attempt, and pauses its endpoint', async () => {
+  await endpointWith(1);
+  await postponeOne();
   expect(await endpointNow('a')).toEqual({ failures: 0, paused: true });
   expect(await claim()).toEqual([]);
   await later();
@@ -304,8 +310,7 @@ const failOnce = async (): Promise<void> => {
 test.each([100, -100])(
   'a retry of a process whose clock is %i hours ahead is in time',
   async (hours) => {
-    await endpoint('a');
-    await put(1, 'a');
+    await endpointWith(1);
     const leaveWorld = clockMovedBy(hours * 3_600_000);
     try {
       const [delivery] = await claim();
@@ -321,8 +326,7 @@ test.each([100, -100])(
 );
 
 test('a retry is made for three days from the first attempt on, however late that was', async () => {
-  await endpoint('a');
-  await put(1, 'a');
+  await endpointWith(1);
   await passed(10);
   await failOnce();
   expect(await nextIn()).toBeLessThanOrEqual(6);
@@ -335,27 +339,22 @@ test('a retry is made for three days from the first attempt on, however late tha
 });
 
 test('a retry does not count the time in which nothing was to be sent', async () => {
-  await endpoint('a');
-  await put(1, 'a');
+  await endpointWith(1);
   await failOnce();
   await passed(5);
   await later();
-  const [delivery] = await claim();
-  const postponed = { delayMs: 60_000, endpoint: true };
-  await end([{ kind: 'postponed', delivery: delivery!, postponed }]);
+  await postponeOne();
   await failOnce();
   expect(await nextIn()).toBeLessThanOrEqual(360);
 });
 
 test('a retry begins anew with a resend', async () => {
-  await endpoint('a');
-  await put(1, 'a');
+  await endpointWith(1);
   for (let n = 0; n < 3; n++) await failOnce();
   await passed(5);
   await failOnce();
   expect(await nextIn()).toBeNull();
-  const scope = { tenant: 'acme', mode: 'live' } as const;
-  expect(await resend(pool, scope, { endpointId: 'a', since: new Date(0) })).toBe(1);
+  expect(await resend(pool, SCOPE, { endpointId: 'a', since: new Date(0) })).toBe(1);
   await failOnce();
   expect(await nextIn()).toBeLessThanOrEqual(6);
   const { rows } = await pool.query('select attempts from ledger.webhook_deliveries');
@@ -363,8 +362,7 @@ test('a retry begins anew with a resend', async () => {
 });
 
 test('a retry of what an endpoint could never take in three days is given up', async () => {
-  await endpoint('a');
-  await put(4, 'a');
+  await endpointWith(4);
   await pool.query(
     `update ledger.webhook_deliveries set created = created - interval '4 days'
        where id in (select id from ledger.webhook_deliveries limit 3)`,

@@ -129,6 +129,13 @@ const due = (
     ),
   );
 
+const rows = async () =>
+  (
+    await pool.query<{ state: string; attempts: number }>(
+      'select state, attempts from ledger.webhook_deliveries',
+    )
+  ).rows;
+
 test('an attempt that ended while the database was away is recorded when it is back, and not repeated', async () => {
   answersAtOnce = false;
   const endpoints = endpointsOf('a', 'live', 2);
@@ -145,12 +152,6 @@ test('an attempt that ended while the database was away is recorded when it is b
   const before = connect.mock.calls.length;
   await eventually(() => connect.mock.calls.length > before + 1);
   connect.mockRestore();
-  const rows = async () =>
-    (
-      await pool.query<{ state: string; attempts: number }>(
-        'select state, attempts from ledger.webhook_deliveries',
-      )
-    ).rows;
   await eventually(async () => (await rows()).every(({ state }) => state === 'DELIVERED'));
   expect((await rows()).map(({ attempts }) => attempts)).toEqual([1, 1]);
   expect(posts).toHaveLength(2);
@@ -169,15 +170,15 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
   await due([endpoint], [unreadable]);
   sender.worker.loop.start();
   await eventually(() => asked === 1);
-  const rows = async () =>
+  const paused = async () =>
     (
       await pool.query<{ held: boolean; later: boolean }>(
         `select e.pause_until is not null as held, w.due_at > now() + interval '5 min' as later
           from ledger.webhook_endpoints e, ledger.work_items w where w.claimed_by is null`,
       )
     ).rows;
-  await eventually(async () => (await rows()).length === 1);
-  expect(await rows()).toEqual([{ held: false, later: true }]);
+  await eventually(async () => (await paused()).length === 1);
+  expect(await paused()).toEqual([{ held: false, later: true }]);
   expect(sender.worker.loop.status().lastError).toBeNull();
   await due([endpoint], [fine]);
   sender.worker.loop.notify();
@@ -218,12 +219,6 @@ describe('a claim that the process comes back to late', () => {
     laterMs = 12_500;
     makeBody();
     await eventually(() => posts.length === 1);
-    const rows = async () =>
-      (
-        await pool.query<{ state: string; attempts: number }>(
-          'select state, attempts from ledger.webhook_deliveries',
-        )
-      ).rows;
     await eventually(async () => (await rows())[0]?.state === 'DELIVERED');
     expect(await rows()).toEqual([{ state: 'DELIVERED', attempts: 1 }]);
   });
@@ -242,10 +237,8 @@ test('a test is sent to the subscription that it is for, and to no later one', a
   for (const at of [SUBSCRIBED_AT - 1, SUBSCRIBED_AT])
     await due([endpoint], [null], { subscribedAt: String(at) });
   sender.worker.loop.start();
-  const states = async () =>
-    (await pool.query<{ state: string }>('select state from ledger.webhook_deliveries')).rows;
-  await eventually(async () => (await states()).every(({ state }) => state !== 'PENDING'));
-  expect([posts.length, await states()]).toEqual([1, [{ state: 'DELIVERED' }]]);
+  await eventually(async () => (await rows()).every(({ state }) => state !== 'PENDING'));
+  expect([posts.length, await rows()]).toMatchObject([1, [{ state: 'DELIVERED' }]]);
 });
 
 const isWell = (): boolean => sender.worker.loop.status().lastError === null;
