@@ -105,7 +105,6 @@ const grantOfEvent: GrantEventReward = {
   rewardId: 'reward',
   person: ANN.person,
   terms: terms(credit(5)),
-
   programId: 'default',
   programVersion: 3,
   rule: RULE,

@@ -67,86 +67,62 @@ const tell = (
 
 const reserved = event('TankCodeReserved', 'A', 'one');
 
+const handedOut = event('TankCodeHandedOut', 'A', 'one');
+const released = event('TankCodeReleased', 'A', 'one');
+const decides = (
+  state: ReturnType<typeof after>,
+  command: TankCodeCommand,
+  ...events: readonly TankCodeEvent[]
+) => expect(decide(state, command)).toEqual({ events });
+
 it('the codes of a tenant are taken in their order, each by one reward', () => {
-  expect(decide(initialState, reserve('one', 'A', 'B'))).toEqual({ events: [reserved] });
-  expect(decide(after(reserved), reserve('two', 'A', 'B'))).toEqual({
-    events: [event('TankCodeReserved', 'B', 'two')],
-  });
-  expect(
-    decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), reserve('two', 'A')),
-  ).toEqual({ events: [] });
+  decides(initialState, reserve('one', 'A', 'B'), reserved);
+  decides(after(reserved), reserve('two', 'A', 'B'), event('TankCodeReserved', 'B', 'two'));
+  decides(after(reserved, handedOut), reserve('two', 'A'));
 });
 
 it('the codes of a tenant are the same for each request of the same reward, each with a claim', () => {
   const again = { ...reserve('one', 'B'), claim: 'second' } as const;
   const second = event('TankCodeReserved', 'A', 'one', 'second');
-  expect(decide(after(reserved), again)).toEqual({ events: [second] });
-  expect(decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), again)).toEqual({
-    events: [],
-  });
+  decides(after(reserved), again, second);
+  decides(after(reserved, handedOut), again);
   expect(after(reserved, second).codeOfReward.get('one')).toBe('A');
 });
 
 it('the codes of a tenant are free again only when no claim is left', () => {
   const both = after(reserved, event('TankCodeReserved', 'A', 'one', 'second'));
-  const released = event('TankCodeReleased', 'A', 'one');
-  expect(decide(both, tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [released] });
+  decides(both, tell('ReleaseTankCode', 'A', 'one'), released);
   const left = evolve(both, released);
   expect(left.taken.has('A')).toBe(true);
-  expect(decide(left, tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [] });
+  decides(left, tell('ReleaseTankCode', 'A', 'one'));
   expect(evolve(left, event('TankCodeReleased', 'A', 'one', 'second')).taken.has('A')).toBe(false);
   const all = event('TankCodeReleased', 'A', 'one', null);
-  expect(decide(both, tell('ReleaseTankCode', 'A', 'one', null))).toEqual({ events: [all] });
+  decides(both, tell('ReleaseTankCode', 'A', 'one', null), all);
   expect(evolve(both, all)).toEqual(initialState);
 });
 
 it('the codes of a tenant with many claims are freed only when they lapse', () => {
-  const claims = Array.from({ length: 20 }, (_, number) =>
-    event('TankCodeReserved', 'A', 'one', `claim ${number}`),
-  );
-  const releases = Array.from({ length: 20 }, (_, number) =>
-    event('TankCodeReleased', 'A', 'one', `claim ${number}`),
-  );
-  const state = after(...claims);
+  const claims = Array.from({ length: 20 }, (_, number) => `claim ${number}`);
+  const state = after(...claims.map((claim) => event('TankCodeReserved', 'A', 'one', claim)));
+  const releases = claims.map((claim) => event('TankCodeReleased', 'A', 'one', claim));
   expect(state.reserved.get('A')?.claims).toHaveLength(17);
   expect(releases.reduce(evolve, state).taken.has('A')).toBe(true);
   expect(evolve(state, event('TankCodeReleased', 'A', 'one', null)).taken.has('A')).toBe(false);
 });
 
 it('the codes of a tenant are free again when their reward is not granted, and never once handed out', () => {
-  expect(decide(after(reserved), tell('ReleaseTankCode', 'A', 'one'))).toEqual({
-    events: [event('TankCodeReleased', 'A', 'one')],
-  });
-  expect(
-    decide(after(reserved, event('TankCodeReleased', 'A', 'one')), reserve('two', 'A')),
-  ).toEqual({
-    events: [event('TankCodeReserved', 'A', 'two')],
-  });
-  expect(
-    decide(
-      after(reserved, event('TankCodeHandedOut', 'A', 'one')),
-      tell('ReleaseTankCode', 'A', 'one'),
-    ),
-  ).toEqual({ events: [] });
-  expect(decide(after(reserved), tell('ReleaseTankCode', 'A', 'two'))).toEqual({ events: [] });
+  decides(after(reserved), tell('ReleaseTankCode', 'A', 'one'), released);
+  decides(after(reserved, released), reserve('two', 'A'), event('TankCodeReserved', 'A', 'two'));
+  decides(after(reserved, handedOut), tell('ReleaseTankCode', 'A', 'one'));
+  decides(after(reserved), tell('ReleaseTankCode', 'A', 'two'));
 });
 
 it('the codes of a tenant are handed out once their account has recorded them, also if they were released by mistake', () => {
-  const handedOut = event('TankCodeHandedOut', 'A', 'one');
-  expect(decide(after(reserved), tell('HandOutTankCode', 'A', 'one'))).toEqual({
-    events: [handedOut],
-  });
-  expect(decide(after(reserved, handedOut), tell('HandOutTankCode', 'A', 'one'))).toEqual({
-    events: [],
-  });
-  const released = after(reserved, event('TankCodeReleased', 'A', 'one'));
-  expect(decide(released, tell('HandOutTankCode', 'A', 'one'))).toEqual({ events: [handedOut] });
-  expect(
-    decide(
-      evolve(released, event('TankCodeReserved', 'A', 'two')),
-      tell('HandOutTankCode', 'A', 'one'),
-    ),
-  ).toEqual({ events: [] });
+  const handOut = tell('HandOutTankCode', 'A', 'one');
+  decides(after(reserved), handOut, handedOut);
+  decides(after(reserved, handedOut), handOut);
+  decides(after(reserved, released), handOut, handedOut);
+  decides(after(reserved, released, event('TankCodeReserved', 'A', 'two')), handOut);
 });
 
 const pool = (fuelTankCodes: readonly string[], amount = 5): ProgramDocument => ({

@@ -45,7 +45,6 @@ test('stored values may be repeated with any write token', () => {
         customFields: { plan: 'x', gone: null },
         segments: ['vip', '~other'],
       },
-
       referralCode: 'ANN',
       referralCodes: { default: 'ANN' },
       paymentProviderId: 'cus_1',
@@ -63,7 +62,6 @@ test('a changed value must be in the grant', () => {
       customFields: { plan: null, seats: 3 },
       segments: ['~vip', 'new'],
     },
-
     referralCode: 'NEW',
     referralCodes: { second: 'TWO' },
     paymentProviderId: 'cus_2',
@@ -127,7 +125,6 @@ test('the first location stays, the last one is replaced', () => {
   });
   expect(second).toStrictEqual({
     ...profile,
-
     referralSource: 'blog.example',
     firstSeenIP: '192.0.2.1',
     lastSeenIP: '192.0.2.2',

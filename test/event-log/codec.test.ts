@@ -22,7 +22,6 @@ const ENVELOPE: Envelope = {
   correlationId: 'request-1',
   causationId: 'request-1',
   commandId: '0e000000-0000-5000-8000-000000000005',
-
   actor: { kind: 'api-key', id: 'live-1' },
   idempotency: { key: 'a keyed hash', fingerprint: 'another one' },
 };

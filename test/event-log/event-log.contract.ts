@@ -48,6 +48,9 @@ export interface NotPossible {
   readonly appendHeldOpen?: string;
 }
 
+const tailOf = (log: EventLog, { signal }: AbortController) =>
+  log.follow(undefined, { signal })[Symbol.asyncIterator]();
+
 export function eventLogContract(
   name: string,
   makeLog: () => Promise<LogUnderTest>,
@@ -556,7 +559,7 @@ export function eventLogContract(
     it('a tail is woken by appends of its own and of other processes, without polling', async () => {
       const lazy = await subject.open({ pollIntervalMs: 600_000 });
       const ending = new AbortController();
-      const pages = lazy.follow(undefined, { signal: ending.signal })[Symbol.asyncIterator]();
+      const pages = tailOf(lazy, ending);
       for (const [n, writer] of [lazy, log, lazy, log, log].entries()) {
         const next = pages.next();
         const result = stored(await writer.append('s', at(n), [event()]));
@@ -590,19 +593,13 @@ export function eventLogContract(
       expect(await collect(log.follow(undefined, { signal: aborted.signal }))).toEqual([]);
 
       const waiting = new AbortController();
-      const quiet = log
-        .follow(undefined, { signal: waiting.signal })
-        [Symbol.asyncIterator]()
-        .next();
+      const quiet = tailOf(log, waiting).next();
       waiting.abort();
       expect(await quiet).toEqual({ done: true, value: undefined });
 
       subject.freeze();
       const hanging = new AbortController();
-      const stuck = log
-        .follow(undefined, { signal: hanging.signal })
-        [Symbol.asyncIterator]()
-        .next();
+      const stuck = tailOf(log, hanging).next();
       const startedAt = performance.now();
       hanging.abort();
       expect(await stuck).toEqual({ done: true, value: undefined });

@@ -25,13 +25,24 @@ const READS = { methods: ['read' as const] };
 
 const { double, logs } = eachTestOnADouble();
 
+const isKnown = (log: EventLog): Promise<void> =>
+  eventually(async () => (await log.check()) !== undefined);
+
+/** The next scan is silent until the function that comes back is called. */
+function slowScan(): () => void {
+  let release = (): void => undefined;
+  const until = new Promise<void>((resolve) => (release = resolve));
+  double.faults.next('too-slow-scan', 1, { until });
+  return release;
+}
+
 // The contract has the reads of streams and of the whole log.
 it.each<[string, boolean, (log: EventLog) => Promise<unknown>]>([
   ['a check on a known connection', true, (log) => log.check()],
   ['the id on a new connection', false, (log) => log.id()],
-])('%s ends in time while a node hangs, and works when it is back', async (_, isKnown, ask) => {
+])('%s ends in time while a node hangs, and works when it is back', async (_, known, ask) => {
   const log = logs.open(double.url, { readTimeoutMs: 200, appendTimeoutMs: 200 });
-  if (isKnown) await eventually(async () => (await log.check()) !== undefined);
+  if (known) await isKnown(log);
   double.faults.set('hung');
   const { ms, error } = await timed(ask(log));
   expect(error).toEqual(new EventLogUnavailable('EventStoreDB is unavailable or does not answer'));
@@ -95,10 +106,8 @@ it('a read of the whole log that the server ends politely ends where the store e
 it('a filtered read of a store that others use is waited for while the store answers other calls, however long it is silent', async () => {
   double.storedBehindTheBack('ours-a', newEvents(3));
   const log = logs.open(double.url, { readTimeoutMs: 100 });
-  await eventually(async () => (await log.check()) !== undefined);
-  let release = (): void => undefined;
-  const until = new Promise<void>((resolve) => (release = resolve));
-  double.faults.next('too-slow-scan', 1, { until });
+  await isKnown(log);
+  const release = slowScan();
   const reads = double.calls.read;
   const pending = log.readAll(undefined, 10);
   // Each look whether the store lives is a read, too.
@@ -109,11 +118,8 @@ it('a filtered read of a store that others use is waited for while the store ans
 
 it('a filtered read of a store that others use is given up when the store answers no other call either', async () => {
   const log = logs.open(double.url, { readTimeoutMs: 100 });
-  await eventually(async () => (await log.check()) !== undefined);
-  let release = (): void => undefined;
-  double.faults.next('too-slow-scan', 1, {
-    until: new Promise<void>((resolve) => (release = resolve)),
-  });
+  await isKnown(log);
+  const release = slowScan();
   const reads = double.calls.read;
   const pending = timed(log.readAll(undefined, 10));
   await eventually(async () => double.calls.read >= reads + 2);
@@ -192,7 +198,7 @@ describe('a cluster', () => {
 
 it('reads that are refused temporarily use another connection in the next call', async () => {
   const log = logs.open(double.url);
-  await eventually(async () => (await log.check()) !== undefined);
+  await isKnown(log);
   double.faults.next('not-ready', 1, READS);
   await expect(log.readAll(undefined, 10)).rejects.toThrow(EventLogUnavailable);
   expect(await log.readAll(undefined, 10)).toEqual([]);
@@ -201,11 +207,8 @@ it('reads that are refused temporarily use another connection in the next call',
 
 it('a log that is closed while a read hangs ends the read', async () => {
   const log = logs.open(double.url, { ...NEVER_BY_ITSELF, readTimeoutMs: 400 });
-  await eventually(async () => (await log.check()) !== undefined);
-  let release = (): void => undefined;
-  double.faults.next('too-slow-scan', 1, {
-    until: new Promise<void>((resolve) => (release = resolve)),
-  });
+  await isKnown(log);
+  const release = slowScan();
   const pending = timed(log.readAll(undefined, 10));
   await eventually(async () => double.openReads === 1);
   await log.close();

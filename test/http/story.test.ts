@@ -82,7 +82,6 @@ describe.each(isCompiled ? ['postgres', 'eventstoredb'] : ['postgres'])('on %s',
       paymentProviderId,
       locale: 'en_GB',
       countryCode: 'GB',
-
       customFields: { tier: 'gold', visits: 3, vip: true },
       segments: ['a', 'b', '~a', 'c'],
       referable: false,

@@ -90,7 +90,6 @@ const profileOf = (index: number) => {
     firstName: `First ${mark}`,
     lastName: `Last ${mark}`,
     paymentProviderId: `cus ${mark}`,
-
     imageUrl: `https://images.example/${mark}.png`,
     referralCode: mark,
     customFields: { note: `Note ${mark}` },

@@ -29,6 +29,8 @@ import { openOnce } from '../support/opened.js';
 
 const projected = openOnce(() => ProjectedLedger.open(), 'close');
 const scope = { tenant: 'demo', mode: 'live' } as const;
+const IN_TEST = { ...scope, mode: 'test' } as const;
+const OF_ANOTHER = { ...scope, tenant: 'else' };
 const acme = anAccount('acme');
 const shop = anAccount('shop');
 
@@ -68,12 +70,8 @@ test('the query of accounts returns subscription, currency and code of attributi
     subscription: { status: 'TRIAL' },
     referralCode: null,
   });
-  expect(
-    await projected.accounts().byRef({ ...scope, mode: 'test' }, acme.accountRef),
-  ).toBeUndefined();
-  expect(
-    await projected.accounts().byRef({ ...scope, tenant: 'else' }, acme.accountRef),
-  ).toBeUndefined();
+  for (const elsewhere of [IN_TEST, OF_ANOTHER])
+    expect(await projected.accounts().byRef(elsewhere, acme.accountRef)).toBeUndefined();
 });
 
 test('users that are read in one turn are answered each by its own account, id, tenant and mode', async () => {
@@ -92,8 +90,8 @@ test('users that are read in one turn are answered each by its own account, id, 
   const read = await Promise.all([
     users.byUserId(scope, acme.accountRef, 'ann'),
     users.byUserId(scope, acme.accountRef, 'missing'),
-    users.byUserId({ ...scope, mode: 'test' }, acme.accountRef, 'ann'),
-    users.byUserId({ ...scope, tenant: 'else' }, acme.accountRef, 'ann'),
+    users.byUserId(IN_TEST, acme.accountRef, 'ann'),
+    users.byUserId(OF_ANOTHER, acme.accountRef, 'ann'),
     users.byUserId(scope, shop.accountRef, 'ann'),
     users.byUserId(scope, acme.accountRef, '{"b\\,}'),
   ]);
@@ -143,9 +141,7 @@ test('a user is answered with the profile, codes, the account provider id and wh
     referredBy: { code: 'CODE', isConverted: true },
   };
   expect(await projected.users().byUserId(scope, acme.accountRef, 'ann')).toEqual(ann);
-  expect(
-    await projected.users().byUserId({ ...scope, mode: 'test' }, acme.accountRef, 'ann'),
-  ).toBeUndefined();
+  expect(await projected.users().byUserId(IN_TEST, acme.accountRef, 'ann')).toBeUndefined();
   const byPersons = await projected
     .users()
     .byPersons(scope, [person, personOf(acme, 'bob'), 'missing']);
@@ -198,9 +194,10 @@ test('users are listed newest first, searched in any case and with wildcards mea
     totalCount: 4,
     items: [],
   });
-  expect(
-    await projected.users().list({ ...scope, mode: 'test' }, { limit: 10, offset: 0 }),
-  ).toEqual({ totalCount: 0, items: [] });
+  expect(await projected.users().list(IN_TEST, { limit: 10, offset: 0 })).toEqual({
+    totalCount: 0,
+    items: [],
+  });
 });
 
 test('the query of codes finds a code in any case, with its owner', async () => {
@@ -222,7 +219,7 @@ test('the query of codes finds a code in any case, with its owner', async () => 
     programId: 'default',
   });
   expect(await projected.codes().byCode(scope, 'unknown')).toBeUndefined();
-  expect(await projected.codes().byCode({ ...scope, mode: 'test' }, 'annlee')).toBeUndefined();
+  expect(await projected.codes().byCode(IN_TEST, 'annlee')).toBeUndefined();
 });
 
 const a = anAccount('a');
@@ -272,7 +269,7 @@ test('a referral is answered with its statuses, dates, signals and the rewards o
     dateReferralEnded: 40,
     dateModerated: 30,
   });
-  expect(await projected.referrals().byId({ ...scope, mode: 'test' }, 'r1')).toBeUndefined();
+  expect(await projected.referrals().byId(IN_TEST, 'r1')).toBeUndefined();
   expect(await projected.referrals().byId(scope, 'r2')).toBeUndefined();
 });
 
@@ -313,9 +310,7 @@ test('lists of referrals filter by either party, by status and by dates, newest 
   const page = await projected.referrals().list(scope, {}, { limit: 1, offset: 1 });
   expect(page.totalCount).toBe(3);
   expect(page.items.map(({ referralId }) => referralId)).toEqual(['r3']);
-  expect(
-    await projected.referrals().list({ ...scope, tenant: 'else' }, {}, { limit: 10, offset: 0 }),
-  ).toEqual({
+  expect(await projected.referrals().list(OF_ANOTHER, {}, { limit: 10, offset: 0 })).toEqual({
     totalCount: 0,
     items: [],
   });
@@ -370,7 +365,7 @@ test('a credit reward is answered with its redemptions in their order', async ()
     ],
   };
   expect(await projected.rewards().byId(scope, 'w1')).toMatchObject(read);
-  expect(await projected.rewards().byId({ ...scope, mode: 'test' }, 'w1')).toBeUndefined();
+  expect(await projected.rewards().byId(IN_TEST, 'w1')).toBeUndefined();
   const byIds = await projected.rewards().byIds(scope, ['w1', 'w2', 'w9']);
   expect(byIds.size).toBe(2);
   expect(byIds.get('w1')).toMatchObject(read);
@@ -401,9 +396,7 @@ test('a balance sums over people, compares units without case and shows the firs
     { unit: 'POINTS' },
   ]);
   expect(await balances(5_000, { userId: 'missing' })).toEqual([]);
-  expect(
-    await projected.balances().list({ ...scope, mode: 'test' }, { accountRef, now: 1 }),
-  ).toEqual([]);
+  expect(await projected.balances().list(IN_TEST, { accountRef, now: 1 })).toEqual([]);
 });
 
 test('outstanding credit is the available credit of all accounts, exact, by unit', async () => {
@@ -440,7 +433,7 @@ test('outstanding credit is the available credit of all accounts, exact, by unit
       },
     ],
   });
-  expect(await projected.days().upTo({ ...scope, mode: 'test' }, 5_000)).toEqual({
+  expect(await projected.days().upTo(IN_TEST, 5_000)).toEqual({
     conversions: 0,
     rewardsGranted: 0,
     units: [],

@@ -132,7 +132,6 @@ export const noCode = (over: Partial<ReferralContext> = {}): ReferralContext => 
   codeOwner: null,
   referrer: null,
   program: null,
-
   referralId: 'referral',
   rewardIds: { started: 'reward-of-start', converted: 'reward-of-conversion' },
   provided: ANNOUNCED,
