@@ -267,7 +267,7 @@ function injected(parts: ModuleParts, { config, logger }: ServiceOptions): reado
     guard: () => Promise.resolve(guard),
     publicUrl,
   });
-  const pages = new TenantPages(operations, calls);
+  const pages = new TenantPages(operations, calls, ownWrites);
   const gateway = new CommandGateway(
     core.commands,
     new Writes(answers, ownWrites, core.names, logger),

@@ -1,14 +1,13 @@
-import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Access } from '../../http/edge/access.js';
 import { ApiError } from '../../http/edge/api-error.js';
+import { ConsolePage } from '../console-routes.js';
 import { consoleErrorSent } from '../view/error-page.js';
 import { assetNamed } from './assets.js';
 
 /** Styles, scripts and icons of the console, open. */
-@ApiExcludeController()
-@Controller('console/assets')
+@ConsolePage('assets')
 export class ConsoleAssetsController {
   @Get(':name')
   @Access('console', { page: consoleErrorSent, open: true })

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { moneyText } from '../../domain/money.js';
 import { CENTS } from '../../domain/tenant/unit-settings.js';
 import { unitKey } from '../../domain/units.js';
+import type { Acted } from '../../operations/customers/actions/account-action.js';
 import { blockUser, unblockUser } from '../../operations/customers/actions/block-user.js';
 import { cancelReward } from '../../operations/customers/actions/cancel-reward.js';
 import { editableUser, editUser } from '../../operations/customers/actions/edit-user.js';
@@ -15,7 +16,6 @@ import {
 import { correctableAccount } from '../../operations/ledger/correctable-account.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import type { Operation } from '../../operations/registry/operation.js';
-import type { OwnWrites } from '../../http/writing/own-writes.js';
 import { staffOf, type TenantCall } from '../console-call.js';
 import { faultAt, faultsIn, faultsOf, type Faults } from '../view/faults.js';
 import type { DoneKey } from '../view/layout.js';
@@ -78,10 +78,7 @@ const FIELDS = ['firstName', 'lastName', 'email', 'locale', 'countryCode'] as co
 
 /** The forms of support on the page of an account. */
 export class AccountActions {
-  constructor(
-    private readonly pages: TenantPages,
-    private readonly ownWrites: Pick<OwnWrites, 'record'>,
-  ) {}
+  constructor(private readonly pages: TenantPages) {}
 
   /** Runs the operation of a form, once for each of its keys. */
   async act(call: TenantCall, account: string): Promise<ActionResult> {
@@ -104,14 +101,12 @@ export class AccountActions {
       const preview = await outcomeOf(() => this.preview(call, checked.data));
       return preview instanceof NotDone ? { faults: faultsOf(preview) } : { preview };
     }
-    const outcome = await this.pages.called<{ position: string | null; proposal?: string }>(
+    const outcome = await this.pages.commanded<Acted & { readonly proposal?: string }>(
       call,
       operation,
       checked.data,
-      call.form.text('key') || undefined,
     );
     if (outcome instanceof NotDone) return { faults: faultsOf(outcome) };
-    this.ownWrites.record(call.ledger, outcome.position, true);
     return { done: outcome.proposal === undefined ? done : 'grantProposed' };
   }
 

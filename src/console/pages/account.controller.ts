@@ -1,4 +1,4 @@
-import { Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Param } from '@nestjs/common';
 import { accountHistory, type AccountHistory } from '../../operations/accounts/account-history.js';
 import { referralsMade } from '../../operations/accounts/account-referrals.js';
 import { EVENT_KINDS } from '../../operations/accounts/event-in-words.js';
@@ -7,8 +7,9 @@ import { listProposals } from '../../operations/ledger/ledger-proposals.js';
 import { laterText } from '../../operations/ledger/later-entries.js';
 import { NotDone } from '../../operations/outcome.js';
 import { ApiError } from '../../http/edge/api-error.js';
-import { OwnWrites } from '../../http/writing/own-writes.js';
-import { ForRoles, sendPage, redirected, TenantCall, TenantPage } from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FormAt, PageAt, TenantPage } from '../console-routes.js';
 import {
   headerView,
   madeTable,
@@ -26,8 +27,6 @@ import { accountPath, viewedAccount } from './customer-columns.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const content = template('account');
-const MODELS = ['accounts', 'users', 'rewards', 'referrals'] as const;
-const WAIT_MS = 5_000;
 
 /** One account: people, balances, rewards, referrals, why, and everything that happened. */
 @TenantPage('accounts')
@@ -37,36 +36,27 @@ export class ConsoleAccountController {
   constructor(
     private readonly pages: TenantPages,
     private readonly reads: CustomerReads,
-    private readonly ownWrites: OwnWrites,
   ) {
-    this.actions = new AccountActions(pages, ownWrites);
+    this.actions = new AccountActions(pages);
   }
 
-  @Get(':account')
-  @ForRoles('finance', 'support', 'viewer')
-  page(@TenantCall() call: TenantCall, @Param('account') accountId: string): Promise<string> {
-    return this.shown(call, accountId);
-  }
-
-  @Post(':account')
-  @HttpCode(200)
-  @ForRoles('support')
+  @FormAt(':account', 'support')
   async act(@TenantCall() call: TenantCall, @Param('account') accountId: string): Promise<string> {
     const result = await this.actions.act(call, accountId);
-    if (result.done === undefined) return this.shown(call, accountId, result);
+    if (result.done === undefined) return this.page(call, accountId, result);
     const path = `${call.tenantPath}/accounts/${encodeURIComponent(accountId)}`;
     return redirected(call, path, result.done);
   }
 
   /** @param sent what came of a form. */
-  private async shown(call: TenantCall, accountId: string, sent?: ActionResult): Promise<string> {
+  @PageAt(':account', 'finance', 'support', 'viewer')
+  async page(
+    @TenantCall() call: TenantCall,
+    @Param('account') accountId: string,
+    sent?: ActionResult,
+  ): Promise<string> {
     const { core } = this.pages;
-    await this.ownWrites.visible({
-      scope: call.ledger,
-      projections: MODELS,
-      atLeast: undefined,
-      departure: AbortSignal.timeout(WAIT_MS),
-    });
+    await this.pages.caughtUp(call.ledger, 'accounts', 'users', 'rewards', 'referrals');
     // After the wait: the currency of a new account is in its read models.
     const money = await this.pages.moneyOf(call.ledger, accountId);
     const asked = queried(call.query, 'asOf', 'position', 'before', 'kind');

@@ -1,6 +1,4 @@
 import type { Readable } from 'node:stream';
-import { Controller } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { ACTIVITY_KINDS, type ActivityKind } from '../../operations/activity/activity-kinds.js';
 import {
   listActivity,
@@ -8,7 +6,9 @@ import {
   type ShownActivity,
 } from '../../operations/activity/list-activity.js';
 import { rowsByPages } from '../../projecting/following/row-lists.js';
-import { ConsoleCall, sendCsv, FilePageFor, sendPage } from '../console-call.js';
+import { sendCsv, sendPage } from '../console-answers.js';
+import { ConsoleCall } from '../console-call.js';
+import { ConsolePage, FilePageFor } from '../console-routes.js';
 import { stateCell, textCell, timeCell } from '../view/cells.js';
 import { choice, DAYS, daysOf, fieldOf, type FilterField } from '../view/list-page.js';
 import { canOpen, tenantPath } from '../view/navigation.js';
@@ -33,8 +33,7 @@ const NAMES = ['operator', 'kind', 'tenant', 'from', 'to'] as const;
 const USUAL = 'All but access to personal data';
 
 /** What operators did, for finance and support. */
-@ApiExcludeController()
-@Controller('console/activity')
+@ConsolePage('activity')
 export class ConsoleActivityController {
   constructor(private readonly pages: TenantPages) {}
 

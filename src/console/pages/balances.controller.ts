@@ -8,7 +8,9 @@ import { CustomerReads } from '../../operations/customers/lists/customer-lists.j
 import { ledgerBalances } from '../../operations/ledger/ledger-balances.js';
 import { Stopped } from '../../operations/log/log-reader.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
-import { FilePageFor, sendPage, TenantCall, TenantPage } from '../console-call.js';
+import { sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FilePageFor, TenantPage } from '../console-routes.js';
 import { amountCell, idCell, textCell } from '../view/cells.js';
 import { faultsOf } from '../view/faults.js';
 import { listShown, type ListDefinition } from '../view/list-page.js';

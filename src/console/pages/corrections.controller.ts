@@ -15,14 +15,9 @@ import { proposalNameOf } from '../../operations/ledger/ledger-proposals.js';
 import { NotDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import { pause } from '../../foundation/pause.js';
 import { ApiError } from '../../http/edge/api-error.js';
-import {
-  FilePageFor,
-  FormFor,
-  sendPage,
-  redirected,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FilePageFor, FormFor, TenantPage } from '../console-routes.js';
 import { proposalsShown } from '../view/corrections-view.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import { hasRole } from '../view/navigation.js';
@@ -67,11 +62,6 @@ const DONE = { approve: 'approved', reject: 'rejected', withdraw: 'withdrawn' } 
 export class ConsoleCorrectionsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @FilePageFor('finance', 'support')
-  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    return this.shown(call);
-  }
-
   @FormFor('finance', 'support')
   async decide(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const action = call.form.text('action');
@@ -86,14 +76,14 @@ export class ConsoleCorrectionsController {
     const typed = given(call, ...FIELDS);
     const account = await correctableAccount(this.pages.core, call.ledger, typed.account);
     if (account === undefined)
-      return this.shown(call, faultAt('account', `There is no account ${typed.account}.`));
+      return this.page(call, faultAt('account', `There is no account ${typed.account}.`));
     const read = typedAmount(typed.amount, account.formatOf(typed.unit));
     const missing = missingIn(typed, account);
-    if (missing !== undefined) return this.shown(call, missing);
-    if ('problem' in read) return this.shown(call, faultAt('amount', read.problem));
+    if (missing !== undefined) return this.page(call, missing);
+    if ('problem' in read) return this.page(call, faultAt('amount', read.problem));
     const request = { ...call.scope, ...typed, amount: read.amount, newUnit: false };
     const preview = await outcomeOf(() => correctionPreview(this.pages.core, call.ledger, request));
-    if (preview instanceof NotDone) return this.shown(call, faultsOf(preview));
+    if (preview instanceof NotDone) return this.page(call, faultsOf(preview));
     const text = textOf(account, typed.unit);
     const shown: Preview = {
       booked: `${text(read.amount)} = ${amountText(read.amount, typed.unit, undefined)}`,
@@ -103,13 +93,12 @@ export class ConsoleCorrectionsController {
       balance: preview.balance,
     };
     // The first sending shows what will be booked; the second one, of the same entries, books it.
-    if (call.form.text('shown') !== shown.shown) return this.shown(call, undefined, shown);
+    if (call.form.text('shown') !== shown.shown) return this.page(call, undefined, shown);
     const balance = Number(call.form.text('balance'));
-    const key = call.form.text('key') || undefined;
     const outcome = await afterTheFirst(() =>
-      this.pages.called(call, propose, { ...request, balance }, key),
+      this.pages.called(call, propose, { ...request, balance }),
     );
-    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome), shown);
+    if (outcome instanceof NotDone) return this.page(call, faultsOf(outcome), shown);
     return redirected(call, `${call.tenantPath}/corrections`, 'proposed');
   }
 
@@ -121,7 +110,7 @@ export class ConsoleCorrectionsController {
       throw new ApiError('FORBIDDEN', { message: 'The proposal is not one of this tenant.' });
     const reason = form.text('reason');
     if (action === 'reject' && (reason === '' || reason.length > 1_000))
-      return this.shown(
+      return this.page(
         call,
         faultAt(`reason-${proposal}`, 'The reason takes 1 to 1,000 characters.'),
       );
@@ -137,11 +126,12 @@ export class ConsoleCorrectionsController {
       return redirected(call, `${call.tenantPath}/corrections`, DONE[action]);
     if (outcome.code === 'PROPOSAL_IS_OWN' || outcome.code === 'PROPOSAL_OF_OTHERS')
       throw new ApiError('FORBIDDEN', { message: faultsOf(outcome).problems.join() });
-    return this.shown(call, faultsOf(outcome));
+    return this.page(call, faultsOf(outcome));
   }
 
-  private async shown(
-    call: TenantCall,
+  @FilePageFor('finance', 'support')
+  async page(
+    @TenantCall() call: TenantCall,
     faults?: Faults,
     preview?: Preview,
   ): Promise<string | Readable> {

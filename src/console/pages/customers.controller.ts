@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
-import { Get } from '@nestjs/common';
 import { SHOWN_REWARD_STATES } from '../../domain/account/rewards/shown-state.js';
 import { CustomerReads } from '../../operations/customers/lists/customer-lists.js';
 import { ACCOUNT_STATES } from '../../../projections/accounts/list-queries.js';
 import { MODERATION_STATES, REFERRAL_STATES } from '../../../projections/referrals/list-queries.js';
 import { USER_STATES } from '../../../projections/users/list-queries.js';
-import { FileForRoles, TenantCall, TenantPage } from '../console-call.js';
+import { TenantCall } from '../console-call.js';
+import { FilePageAt, TenantPage } from '../console-routes.js';
 import { DAYS, sendList, type FilterField } from '../view/list-page.js';
 import { hasRole } from '../view/navigation.js';
 import { shownAmounts } from '../view/shown-amounts.js';
@@ -47,8 +47,7 @@ export class ConsoleCustomersController {
     private readonly reads: CustomerReads,
   ) {}
 
-  @Get('users')
-  @FileForRoles('finance', 'support')
+  @FilePageAt('users', 'finance', 'support')
   async users(@TenantCall() call: TenantCall): Promise<string | Readable> {
     return sendList(this.pages, call, {
       section: '/users',
@@ -61,8 +60,7 @@ export class ConsoleCustomersController {
     });
   }
 
-  @Get('accounts')
-  @FileForRoles('finance', 'support', 'viewer')
+  @FilePageAt('accounts', 'finance', 'support', 'viewer')
   async accounts(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const showsPersonal = hasRole(call.operator, ['finance', 'support']);
     return sendList(this.pages, call, {
@@ -76,8 +74,7 @@ export class ConsoleCustomersController {
     });
   }
 
-  @Get('referrals')
-  @FileForRoles('finance', 'support')
+  @FilePageAt('referrals', 'finance', 'support')
   async referrals(@TenantCall() call: TenantCall): Promise<string | Readable> {
     return sendList(this.pages, call, {
       section: '/referrals',
@@ -96,8 +93,7 @@ export class ConsoleCustomersController {
     });
   }
 
-  @Get('rewards')
-  @FileForRoles('finance', 'support')
+  @FilePageAt('rewards', 'finance', 'support')
   async rewards(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const [program] = await this.ofPrograms(call);
     const { days } = queried(call.query, 'days');

@@ -1,10 +1,12 @@
 import type { Readable } from 'node:stream';
-import { Get, Param } from '@nestjs/common';
+import { Param } from '@nestjs/common';
 import { Exports } from '../../exports/exports.js';
 import { NotDone } from '../../operations/outcome.js';
 import { contentTypeOf, FileDownloads } from '../../http/exports/file-downloads.js';
 import { fileNameOf } from '../../http/exports/file-name.js';
-import { FileForRoles, sendFile, TenantCall, TenantPage } from '../console-call.js';
+import { sendFile } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FilePageAt, TenantPage } from '../console-routes.js';
 import { notOfThisTenant, TenantPages } from './tenant-pages.js';
 
 /** For finance and support: the file of an export. */
@@ -16,8 +18,7 @@ export class ConsoleExportFilesController {
     private readonly downloads: FileDownloads,
   ) {}
 
-  @Get(':export/file')
-  @FileForRoles('finance', 'support')
+  @FilePageAt(':export/file', 'finance', 'support')
   async file(@TenantCall() call: TenantCall, @Param('export') id: string): Promise<Readable> {
     const found = await this.exports.find(call.ledger, id);
     if (found === undefined) throw notOfThisTenant();

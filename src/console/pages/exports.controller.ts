@@ -10,14 +10,9 @@ import {
 } from '../../operations/exports/export-commands.js';
 import { cancel } from '../../operations/exports/export.operations.js';
 import { NotDone, notDoneAbout, type Outcome, outcomeOf } from '../../operations/outcome.js';
-import {
-  FilePageFor,
-  FormFor,
-  sendPage,
-  redirected,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FilePageFor, FormFor, TenantPage } from '../console-routes.js';
 import {
   exportColumns,
   exportForm,
@@ -41,16 +36,11 @@ const content = template('exports');
 export class ConsoleExportsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @FilePageFor('finance', 'support')
-  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    return this.shown(call);
-  }
-
   @FormFor('finance', 'support')
   async change(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const asks = call.form.text('action') === 'export';
     const outcome = asks ? await this.ask(call, typedIn(call)) : await this.cancel(call);
-    if (outcome instanceof NotDone) return this.shown(call, faultsOfExport(outcome));
+    if (outcome instanceof NotDone) return this.page(call, faultsOfExport(outcome));
     const path = `${call.tenantPath}/exports`;
     if (!asks) return redirected(call, path, 'exportCancelled');
     return redirected(call, path + queryOf({ asked: outcome.id }), 'exportStarted');
@@ -79,8 +69,7 @@ export class ConsoleExportsController {
 
   private cancel(call: TenantCall) {
     const id = call.form.text('export');
-    const key = call.form.text('key') || undefined;
-    return this.pages.called<ShownExport>(call, cancel, { ...call.scope, exportId: id }, key);
+    return this.pages.called<ShownExport>(call, cancel, { ...call.scope, exportId: id });
   }
 
   /** @param asked the export that was just asked for, which the read model may lack. */
@@ -93,7 +82,8 @@ export class ConsoleExportsController {
     return one instanceof NotDone ? listed : [one, ...listed];
   }
 
-  private async shown(call: TenantCall, refused?: Faults): Promise<string | Readable> {
+  @FilePageFor('finance', 'support')
+  async page(@TenantCall() call: TenantCall, refused?: Faults): Promise<string | Readable> {
     const { core } = this.pages;
     const path = `${call.tenantPath}/exports`;
     const { asked } = queried(call.query, 'asked');

@@ -1,5 +1,3 @@
-import { Controller } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { DailyFigureQueries } from '../../../projections/daily-figures/queries.js';
 import { ReferralQueries } from '../../../projections/referrals/queries.js';
 import { CustomerSearchQueries } from '../../../projections/users/search-queries.js';
@@ -8,8 +6,9 @@ import type { Mode } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { everyLedger } from '../../operations/customers/search/search-customers.js';
 import { tenantAlarms } from '../../operations/tenants/tenant-alarms.js';
-import { OwnWrites } from '../../http/writing/own-writes.js';
-import { ConsoleCall, PageFor, sendPage, redirected } from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { ConsoleCall } from '../console-call.js';
+import { ConsolePage, PageFor } from '../console-routes.js';
 import { amountCell, countCell, stateCell, textCell } from '../view/cells.js';
 import { tenantPath } from '../view/navigation.js';
 import { tablesOf } from '../view/page-tables.js';
@@ -36,8 +35,7 @@ const COLUMNS: readonly TableColumn<ListedTenant>[] = [
 const content = template('tenants');
 
 /** The first page of the console: the tenants, and the search in all of them. */
-@ApiExcludeController()
-@Controller('console')
+@ConsolePage()
 export class ConsoleHomeController {
   constructor(
     readonly pages: TenantPages,
@@ -45,7 +43,6 @@ export class ConsoleHomeController {
     readonly referrals: ReferralQueries,
     readonly days: DailyFigureQueries,
     readonly queries: CustomerSearchQueries,
-    readonly ownWrites: OwnWrites,
   ) {}
 
   @PageFor('finance', 'support', 'viewer')

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { Get, HttpCode, Param, Post, Req } from '@nestjs/common';
+import { HttpCode, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { newId } from '../../foundation/world.js';
 import { ApiError, badRequest } from '../../http/edge/api-error.js';
@@ -18,17 +18,9 @@ import {
 } from '../../operations/imports/import-runs.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import type { RecordedRun } from '../../runs/recorded-runs.js';
-import {
-  FileForRoles,
-  FilePageFor,
-  FormFor,
-  ForRoles,
-  sendPage,
-  redirected,
-  staffOf,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { staffOf, TenantCall } from '../console-call.js';
+import { FilePageAt, FilePageFor, FormFor, PageAt, TenantPage } from '../console-routes.js';
 import { checkToken, CSRF_FIELD } from '../sessions/console-gate.js';
 import { uploadFormIn } from '../sessions/upload-form.js';
 import { consoleErrorSent } from '../view/error-page.js';
@@ -51,11 +43,6 @@ export class ConsoleImportsController {
     private readonly starts: ImportStarts,
     private readonly calls: OperationCalls,
   ) {}
-
-  @FilePageFor('finance', 'support')
-  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    return this.listed(call);
-  }
 
   /** Stores the file, of any size. */
   @Post('file')
@@ -86,19 +73,17 @@ export class ConsoleImportsController {
       call.ledger,
       form.file as AsyncIterable<Buffer>,
     );
-    if (bytes === 0) return this.listed(call, faultAt('file', 'Choose a file that is not empty.'));
+    if (bytes === 0) return this.page(call, faultAt('file', 'Choose a file that is not empty.'));
     return redirected(call, `${call.tenantPath}/imports/${id}${queryOf({ kind })}`);
   }
 
-  @Get(':import')
-  @ForRoles('finance', 'support')
+  @PageAt(':import', 'finance', 'support')
   async one(@TenantCall() call: TenantCall, @Param('import') id: string): Promise<string> {
     const run = await this.found(call, id);
     return run === undefined ? this.file(call, id) : this.run(call, run);
   }
 
-  @Get(':import/:result')
-  @FileForRoles('finance', 'support')
+  @FilePageAt(':import/:result', 'finance', 'support')
   async result(
     @TenantCall() call: TenantCall,
     @Param() { import: id, result: kind }: { readonly import: string; readonly result: string },
@@ -247,7 +232,8 @@ export class ConsoleImportsController {
     });
   }
 
-  private async listed(call: TenantCall, faults?: Faults): Promise<string | Readable> {
+  @FilePageFor('finance', 'support')
+  async page(@TenantCall() call: TenantCall, faults?: Faults): Promise<string | Readable> {
     const path = `${call.tenantPath}/imports`;
     const { view: table, file } = tablesOf(
       call,

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import { Get } from '@nestjs/common';
 import { isMailAddress } from '../../foundation/mail-address.js';
 import { newId } from '../../foundation/world.js';
 import { MAIL_STATES, type MailState } from '../../mails/deliveries/shown-mails.js';
@@ -10,15 +9,9 @@ import { mailQueries, type ShownMail } from '../../operations/mails/mail.operati
 import { NotDone, notDone, notDoneAbout, type Outcome } from '../../operations/outcome.js';
 import { MAIL_TYPES, type MailType } from '../../themes/theme-instance.js';
 import { isLocale } from '../../themes/theme-locale.js';
-import {
-  FilePageFor,
-  FormFor,
-  ForRoles,
-  sendPage,
-  redirected,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FilePageFor, FormFor, PageAt, TenantPage } from '../console-routes.js';
 import { buttonCell, countCell, idCell, stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultsOf } from '../view/faults.js';
 import { choice, DATES, listShown } from '../view/list-page.js';
@@ -74,14 +67,8 @@ export class ConsoleMailsController {
     private readonly previews: MailPreviews,
   ) {}
 
-  @FilePageFor('support')
-  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    return this.shown(call);
-  }
-
   /** A mail with sample values, for a frame of the page. */
-  @Get('preview')
-  @ForRoles('support')
+  @PageAt('preview', 'support')
   async preview(@TenantCall() call: TenantCall): Promise<string> {
     const { html } = await this.previews.rendered(this.previewed(call));
     return sendPreview(call, { html, contentSecurityPolicy: PREVIEW_POLICY });
@@ -94,15 +81,13 @@ export class ConsoleMailsController {
     const path = `${call.tenantPath}/mails`;
     const outcome = isTest
       ? await this.sentTest(call)
-      : await this.pages.called<{ readonly resent: number }>(
-          call,
-          sendMailAgain,
-          { ...scope, delivery: form.text('mail') },
-          form.text('key') || undefined,
-        );
-    if (outcome instanceof NotDone) return this.shown(call, outcome);
+      : await this.pages.called<{ readonly resent: number }>(call, sendMailAgain, {
+          ...scope,
+          delivery: form.text('mail'),
+        });
+    if (outcome instanceof NotDone) return this.page(call, outcome);
     if ('resent' in outcome && outcome.resent === 0)
-      return this.shown(call, notDone('the mail waits already: it is sent once'));
+      return this.page(call, notDone('the mail waits already: it is sent once'));
     if (!isTest) return redirected(call, path, 'mailResent');
     const { type, locale } = this.previewed(call);
     return redirected(call, path + queryOf({ mail: type, locale: locale ?? '' }), 'testMailSent');
@@ -127,7 +112,8 @@ export class ConsoleMailsController {
     return { scope, type, locale: isLocale(locale) ? locale : null };
   }
 
-  private async shown(call: TenantCall, refused?: NotDone): Promise<string | Readable> {
+  @FilePageFor('support')
+  async page(@TenantCall() call: TenantCall, refused?: NotDone): Promise<string | Readable> {
     const { core } = this.pages;
     const list = await listShown(this.pages, call, {
       section: '/mails',

@@ -10,8 +10,9 @@ import { moderate, undoDecision } from '../../operations/referrals/moderate.js';
 import { signalInWords } from '../../operations/referrals/signal-in-words.js';
 import { NotDone } from '../../operations/outcome.js';
 import { MODERATION_ACTIONS } from '../../domain/moderation/moderation.decider.js';
-import { OwnWrites } from '../../http/writing/own-writes.js';
-import { FormFor, PageFor, sendPage, redirected, TenantCall, TenantPage } from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FormFor, PageFor, TenantPage } from '../console-routes.js';
 import type { Form } from '../sessions/form.js';
 import { idCell, stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
@@ -22,9 +23,6 @@ import { template } from '../view/templates.js';
 import { referralColumns } from './customer-columns.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
-const READ_MODELS = ['referrals', 'users', 'activity'] as const;
-/** How long the page waits for the decisions that were taken before it. */
-const WAIT_MS = 5_000;
 const CHOSEN_MAX = 100;
 
 const STATUS = { Waiting: 'PENDING', Approved: 'APPROVED', Denied: 'DENIED' } as const;
@@ -39,13 +37,7 @@ export class ConsoleModerationController {
     private readonly pages: TenantPages,
     private readonly reads: CustomerReads,
     private readonly users: UserQueries,
-    private readonly ownWrites: OwnWrites,
   ) {}
-
-  @PageFor('support')
-  page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call);
-  }
 
   @FormFor('support')
   async decide(@TenantCall() call: TenantCall): Promise<string> {
@@ -58,8 +50,8 @@ export class ConsoleModerationController {
     const name = side === '' ? decision : `${side}_${decision}`;
     const action = MODERATION_ACTIONS.find((one) => one === name);
     if (chosen.length === 0 || chosen.length > CHOSEN_MAX)
-      return this.shown(call, faultAt(null, `Select 1 to ${CHOSEN_MAX} referrals first.`));
-    if (action === undefined) return this.shown(call, faultAt(null, 'Choose Approve or Deny.'));
+      return this.page(call, faultAt(null, `Select 1 to ${CHOSEN_MAX} referrals first.`));
+    if (action === undefined) return this.page(call, faultAt(null, 'Choose Approve or Deny.'));
     const referrals = chosen.map((id) => ({ id, seen: seenIn(form, id) }));
     const done = decision === 'DENIED' ? 'denied' : 'approvedReferrals';
     return this.send(call, moderate, { referrals, action, reason }, done);
@@ -71,26 +63,14 @@ export class ConsoleModerationController {
     request: object,
     done: DoneKey,
   ): Promise<string> {
-    const asked = { ...call.scope, ...request };
-    const key = call.form.text('key') || undefined;
-    const outcome = await this.pages.called<{ moderated: number; position: string | null }>(
-      call,
-      operation,
-      asked,
-      key,
-    );
-    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
-    this.ownWrites.record(call.ledger, outcome.position, true);
+    const outcome = await this.pages.commanded(call, operation, request);
+    if (outcome instanceof NotDone) return this.page(call, faultsOf(outcome));
     return redirected(call, `${call.tenantPath}/moderation`, done);
   }
 
-  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
-    await this.ownWrites.visible({
-      scope: call.ledger,
-      projections: READ_MODELS,
-      atLeast: undefined,
-      departure: AbortSignal.timeout(WAIT_MS),
-    });
+  @PageFor('support')
+  async page(@TenantCall() call: TenantCall, faults?: Faults): Promise<string> {
+    await this.pages.caughtUp(call.ledger, 'referrals', 'users', 'activity');
     await onRecord(this.pages, call, { name: 'moderation', texts: { moderation: 'Waiting' } });
     const { undo, page, ...asked } = queried(call.query, 'undo', 'page', 'sort', 'dir', 'size');
     const columns = waitingColumns(call.tenantPath);

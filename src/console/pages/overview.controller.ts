@@ -8,8 +8,9 @@ import { formatOf } from '../../domain/tenant/unit-settings.js';
 import { unitKey } from '../../domain/units.js';
 import { tenantAlarms } from '../../operations/tenants/tenant-alarms.js';
 import { tenantOverview } from '../../operations/tenants/tenant-overview.js';
-import { OwnWrites } from '../../http/writing/own-writes.js';
-import { PageFor, sendPage, TenantCall, TenantPage } from '../console-call.js';
+import { sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { PageFor, TenantPage } from '../console-routes.js';
 import { shownAmounts, sumsByUnit } from '../view/shown-amounts.js';
 import { alarmViews } from '../view/alarms.js';
 import { hasRole } from '../view/navigation.js';
@@ -37,7 +38,6 @@ export class ConsoleOverviewController {
     readonly days: DailyFigureQueries,
     readonly customers: CustomerReads,
     readonly queries: CustomerSearchQueries,
-    readonly ownWrites: OwnWrites,
   ) {}
 
   @PageFor('finance', 'support', 'viewer')

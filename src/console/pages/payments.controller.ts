@@ -15,14 +15,9 @@ import type {
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import type { Synced } from '../../payments/incoming/payment-sync.js';
 import { ApiError, badRequest } from '../../http/edge/api-error.js';
-import {
-  FilePageFor,
-  FormFor,
-  sendPage,
-  redirected,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FilePageFor, FormFor, TenantPage } from '../console-routes.js';
 import { amountCell, buttonCell, idCell, textCell, type Cell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults, type FieldNames } from '../view/faults.js';
 import { hasRole } from '../view/navigation.js';
@@ -53,11 +48,6 @@ const BY_LINES: FieldNames = {
 export class ConsolePaymentsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @FilePageFor('finance', 'support')
-  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    return this.shown(call);
-  }
-
   @FormFor('finance', 'support')
   async act(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const { form, scope } = call;
@@ -70,13 +60,13 @@ export class ConsolePaymentsController {
     if (operation.isLong) {
       const since = form.text('since') || undefined;
       const from = await outcomeOf(() => timeOf('since', since, timeNow()));
-      if (from instanceof NotDone) return this.shown(call, faultsOf(from));
+      if (from instanceof NotDone) return this.page(call, faultsOf(from));
       const request = { ...scope, ...(action === 'sync' && { since }) };
       const run = await this.pages.startedRun(call, operation, request);
       return redirected(call, path + queryOf({ run }));
     }
     if (action === 'disconnect' && form.text('confirmed') !== 'stripe')
-      return this.shown(call, faultAt('confirmed', 'Type “stripe” to confirm.'));
+      return this.page(call, faultAt('confirmed', 'Type “stripe” to confirm.'));
     const outcome = await this.pages.called(call, operation, {
       ...scope,
       provider: 'stripe',
@@ -84,7 +74,7 @@ export class ConsolePaymentsController {
       webhookSecret: form.text('webhookSecret'),
       apiBase: form.text('apiBase') || undefined,
     });
-    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome, BY_LINES));
+    if (outcome instanceof NotDone) return this.page(call, faultsOf(outcome, BY_LINES));
     return redirected(call, path, action === 'connect' ? 'connected' : 'disconnected');
   }
 
@@ -96,11 +86,12 @@ export class ConsolePaymentsController {
     const outcome = await this.pages.once(call, once, (core) =>
       retryPush(core, call.ledger, reward),
     );
-    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
+    if (outcome instanceof NotDone) return this.page(call, faultsOf(outcome));
     return redirected(call, path, 'pushRetried');
   }
 
-  private async shown(call: TenantCall, faults?: Faults): Promise<string | Readable> {
+  @FilePageFor('finance', 'support')
+  async page(@TenantCall() call: TenantCall, faults?: Faults): Promise<string | Readable> {
     const { core } = this.pages;
     const path = `${call.tenantPath}/payments`;
     const { run: id } = queried(call.query, 'run');

@@ -8,7 +8,9 @@ import {
   statementOfTenant,
 } from '../../operations/ledger/tenant-statement.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
-import { FormFor, PageFor, sendPage, redirected, TenantCall, TenantPage } from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FormFor, PageFor, TenantPage } from '../console-routes.js';
 import { stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import { stateView } from '../view/states.js';
@@ -37,31 +39,30 @@ const hasMonth = (text: string): boolean => /^\d{4}-(?:0[1-9]|1[0-2])$/.test(tex
 export class ConsolePeriodsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @PageFor('finance')
-  page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call, queried(call.query, 'month').month);
-  }
-
   @FormFor('finance')
   async change(@TenantCall() call: TenantCall): Promise<string> {
     const [period, comment] = [call.form.text('period'), call.form.text('comment')];
     const isClosing = call.form.text('action') !== 'reopen';
     const field = isClosing ? 'comment' : 'reason';
-    const refuse = (faults: Faults): Promise<string> => this.shown(call, period, faults);
     if (comment === '' || comment.length > 1_000)
-      return refuse(faultAt(field, `The ${field} takes 1 to 1,000 characters.`));
+      return this.page(call, faultAt(field, `The ${field} takes 1 to 1,000 characters.`));
     if (isClosing && call.form.text('confirm') !== period)
-      return refuse(faultAt('confirm', `Type ${period} to confirm that this month is closed.`));
+      return this.page(
+        call,
+        faultAt('confirm', `Type ${period} to confirm that this month is closed.`),
+      );
     const operation = isClosing ? close : reopen;
     const request = { ...call.scope, period, comment };
     const outcome = await this.pages.called(call, operation, request);
-    if (outcome instanceof NotDone) return refuse(faultsOf(outcome, { period: field }));
+    if (outcome instanceof NotDone) return this.page(call, faultsOf(outcome, { period: field }));
     const path = `${call.tenantPath}/periods${queryOf({ month: period })}`;
     return redirected(call, path, isClosing ? 'closed' : 'reopened');
   }
 
-  private async shown(call: TenantCall, asked: string, faults?: Faults): Promise<string> {
+  @PageFor('finance')
+  async page(@TenantCall() call: TenantCall, faults?: Faults): Promise<string> {
     const { core } = this.pages;
+    const asked = call.form.text('period') || queried(call.query, 'month').month;
     const now = await core.tenants.now(call.ledger);
     const changes = await periodChanges(core, call.ledger);
     const month = hasMonth(asked) ? asked : monthBefore(now);

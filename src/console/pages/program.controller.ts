@@ -16,14 +16,9 @@ import type { ProgramForecast } from '../../operations/tenants/program-forecast.
 import { forecast } from '../../operations/tenants/program.operations.js';
 import { tenantNamed } from '../../operations/tenants/tenant-operation.js';
 import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
-import {
-  FilePageFor,
-  FormFor,
-  sendPage,
-  redirected,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FilePageFor, FormFor, TenantPage } from '../console-routes.js';
 import type { Form } from '../sessions/form.js';
 import { changedLines } from '../view/changed-lines.js';
 import { faultAt, faultsOf, type FieldNames, type Faults } from '../view/faults.js';

@@ -1,6 +1,4 @@
 import type { Readable } from 'node:stream';
-import { Controller } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import type { Mode } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { findAccount } from '../../operations/ledger/ledger-entries.js';
@@ -32,17 +30,9 @@ import {
 import type { Operation } from '../../operations/registry/operation.js';
 import type { ObservedGenerations } from '../../projecting/generations/switch-generations.js';
 import type { Form } from '../sessions/form.js';
-import {
-  ConsoleCall,
-  FilePageFor,
-  FormFor,
-  PageFor,
-  sendPage,
-  redirected,
-  staffOf,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { ConsoleCall, staffOf, TenantCall } from '../console-call.js';
+import { ConsolePage, FilePageFor, FormFor, PageFor, TenantPage } from '../console-routes.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import {
   chosenProjection,
@@ -86,8 +76,7 @@ export class ConsoleTenantProjectionsController {
 }
 
 /** For support: the read models. */
-@ApiExcludeController()
-@Controller('console/projections')
+@ConsolePage('projections')
 export class ConsoleProjectionsController {
   /** How far each projection was when its page was shown. */
   private readonly seen = new Map<string, Reached & { readonly perSecond: number | null }>();
@@ -97,11 +86,6 @@ export class ConsoleProjectionsController {
     private readonly operations: OperationsCore,
     private readonly calls: OperationCalls,
   ) {}
-
-  @FilePageFor('support')
-  page(@ConsoleCall() call: ConsoleCall): Promise<string | Readable> {
-    return this.shown(call);
-  }
 
   @FormFor('support')
   async act(@ConsoleCall() call: ConsoleCall): Promise<string | Readable> {
@@ -113,11 +97,11 @@ export class ConsoleProjectionsController {
     if (action === 'skip' && call.form.text('reaction') !== '') {
       const request = { id: call.form.text('reaction'), reason: call.form.text('reason') };
       const outcome = await this.pages.called(call, skipReaction, request);
-      if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
+      if (outcome instanceof NotDone) return this.page(call, faultsOf(outcome));
       return redirected(call, chosen, 'skipped');
     }
     const faults = faultsOfForm(action, asked) ?? (await this.faultsOfPart(action, asked));
-    if (faults !== null) return this.shown(call, faults);
+    if (faults !== null) return this.page(call, faults);
     const run = await this.started(call, action, asked);
     if (run === undefined) throw unavailable();
     const { projection } = asked;
@@ -181,7 +165,8 @@ export class ConsoleProjectionsController {
     return outcomeOf(() => onProjections(core, pool, caller, work));
   }
 
-  private async shown(call: ConsoleCall, faults?: Faults): Promise<string | Readable> {
+  @FilePageFor('support')
+  async page(@ConsoleCall() call: ConsoleCall, faults?: Faults): Promise<string | Readable> {
     const { run: id } = queried(call.query, 'run');
     const { projection: chosen, ...part } = given(call, ...QUERY_FIELDS);
     // Before the state of the projections: what a run that is over has done is in it.

@@ -5,14 +5,9 @@ import { spanOf } from '../../operations/ledger/ledger-reconciliation.js';
 import { reconcile } from '../../operations/ledger/ledger-check.operations.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import { tenantNamed } from '../../operations/tenants/tenant-operation.js';
-import {
-  FilePageFor,
-  FormFor,
-  sendPage,
-  redirected,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FilePageFor, FormFor, TenantPage } from '../console-routes.js';
 import { faultsOf, type Faults } from '../view/faults.js';
 import {
   balanceDifferences,
@@ -32,11 +27,6 @@ const content = template('reconcile');
 export class ConsoleReconcileController {
   constructor(private readonly pages: TenantPages) {}
 
-  @FilePageFor('finance')
-  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    return this.shown(call);
-  }
-
   @FormFor('finance')
   async start(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const month = call.form.text('month');
@@ -49,13 +39,14 @@ export class ConsoleReconcileController {
         await parseBalances(books, file || 'the balance file', units.formats);
       spanOf(month || undefined, await core.tenants.now(call.scope));
     });
-    if (checked instanceof NotDone) return this.shown(call, faultsOf(checked, { period: 'month' }));
+    if (checked instanceof NotDone) return this.page(call, faultsOf(checked, { period: 'month' }));
     const request = { ...call.scope, period: month || undefined, balances: books };
     const run = await this.pages.startedRun(call, reconcile, request);
     return redirected(call, `${call.tenantPath}/reconcile${queryOf({ run, month, file })}`);
   }
 
-  private async shown(call: TenantCall, faults?: Faults): Promise<string | Readable> {
+  @FilePageFor('finance')
+  async page(@TenantCall() call: TenantCall, faults?: Faults): Promise<string | Readable> {
     const { run: id, file, ...asked } = given(call, 'run', 'month', 'file');
     const { values, refresh, resultOf, parameters } = await this.pages.runOfPage(call, id);
     const { period } = parameters;

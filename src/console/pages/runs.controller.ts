@@ -1,12 +1,13 @@
-import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Param } from '@nestjs/common';
 import { MODES } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { ApiError } from '../../http/edge/api-error.js';
 import { hasDifferences, type ShownRun } from '../../http/operations/operation-runs.js';
 import { operationNamed } from '../../operations/registry/registry.js';
 import { ownPage } from '../sessions/wanted-page.js';
-import { ConsoleCall, ForRoles, PageFor, sendPage, redirected } from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { ConsoleCall } from '../console-call.js';
+import { ConsolePage, FormAt, PageAt, PageFor } from '../console-routes.js';
 import { stateCell, textCell, timeCell } from '../view/cells.js';
 import { tenantPath } from '../view/navigation.js';
 import {
@@ -47,8 +48,7 @@ const COLUMNS: readonly TableColumn<ShownRun & FoundBy>[] = [
 ];
 
 /** Operations that take long: each has a page, whatever started it. */
-@ApiExcludeController()
-@Controller('console/runs')
+@ConsolePage('runs')
 export class ConsoleRunsController {
   constructor(private readonly pages: TenantPages) {}
 
@@ -70,8 +70,7 @@ export class ConsoleRunsController {
     return sendPage(call, { title: 'Runs', section: PATH }, listed, { table });
   }
 
-  @Get(':run')
-  @ForRoles('finance', 'support')
+  @PageAt(':run', 'finance', 'support')
   async page(@ConsoleCall() call: ConsoleCall, @Param('run') id: string): Promise<string> {
     const run = await this.found(call, id);
     const pagePath = pageOf(run);
@@ -93,26 +92,21 @@ export class ConsoleRunsController {
   }
 
   /** For the script of the pages that show the run. */
-  @Get(':run/progress')
-  @ForRoles('finance', 'support')
+  @PageAt(':run/progress', 'finance', 'support')
   async progress(@ConsoleCall() call: ConsoleCall, @Param('run') id: string) {
     const run = await this.found(call, id);
     const [text, pace] = [progressText(run), paceText(run, timeNow())];
     return { state: run.state, text, pace, ...run.progress };
   }
 
-  @Post(':run/cancel')
-  @HttpCode(200)
-  @ForRoles('finance', 'support')
+  @FormAt(':run/cancel', 'finance', 'support')
   async cancel(@ConsoleCall() call: ConsoleCall, @Param('run') id: string): Promise<string> {
     await this.pages.cancel(call, id);
     return redirected(call, ownPage(call.form.text('back')) ?? '/console');
   }
 
   /** A run that failed, with the same arguments; its operator has the role by now as well. */
-  @Post(':run/again')
-  @HttpCode(200)
-  @ForRoles('finance', 'support')
+  @FormAt(':run/again', 'finance', 'support')
   async again(@ConsoleCall() call: ConsoleCall, @Param('run') id: string): Promise<string> {
     const run = await this.found(call, id);
     const operation = await operationNamed(run.operation);

@@ -3,8 +3,8 @@ import { searchCustomers } from '../../operations/customers/search/search-custom
 import type { CustomerSearchQueries } from '../../../projections/users/search-queries.js';
 import { modeOf, type Scope } from '../../domain/scope.js';
 import { NotDone } from '../../operations/outcome.js';
-import type { OwnWrites } from '../../http/writing/own-writes.js';
-import { sendPage, redirected, type ConsoleCall, type TenantCall } from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import type { ConsoleCall, TenantCall } from '../console-call.js';
 import { textCell } from '../view/cells.js';
 import { hasRole, tenantPath } from '../view/navigation.js';
 import { column, tableState, tableView, type TableColumn } from '../view/table.js';
@@ -22,10 +22,6 @@ const KINDS: Readonly<Record<SearchHit['kind'], string>> = {
   mail: 'Mail',
   export: 'Export',
 };
-
-/** The read models that a search waits for, and how long. */
-const SEARCHED = ['accounts', 'users', 'rewards', 'referrals'] as const;
-const WAIT_MS = 5_000;
 
 /** The page of a hit. */
 export function pathOfHit(hit: Pick<SearchHit, 'kind' | 'tenant' | 'mode' | 'id' | 'accountId'>) {
@@ -52,12 +48,6 @@ const columnsOf = (ofAll: boolean): readonly TableColumn<SearchHit>[] => [
 const isIn = (hit: SearchHit, { tenant, mode }: Scope): boolean =>
   hit.tenant === tenant && hit.mode === modeOf(mode);
 
-interface SearchParts {
-  readonly pages: TenantPages;
-  readonly queries: CustomerSearchQueries;
-  readonly ownWrites: OwnWrites;
-}
-
 /**
  * Prepares the answer to a search: the page of the one hit, otherwise the list. Each ledger records
  * that its people were found.
@@ -65,7 +55,7 @@ interface SearchParts {
  * @returns its body.
  */
 export async function sendSearch(
-  { pages, queries, ownWrites }: SearchParts,
+  { pages, queries }: { readonly pages: TenantPages; readonly queries: CustomerSearchQueries },
   call: ConsoleCall | TenantCall,
   scopes: readonly Scope[],
 ): Promise<string> {
@@ -75,9 +65,8 @@ export async function sendSearch(
   const showsPersonal = hasRole(call.operator, ['finance', 'support']);
   const here = 'scope' in call ? call.tenantPath : '/console';
   const find = async () => {
-    const departure = AbortSignal.timeout(WAIT_MS);
-    const wait = { projections: SEARCHED, atLeast: undefined, departure };
-    if ('ledger' in call) await ownWrites.visible({ scope: call.ledger, ...wait });
+    if ('ledger' in call)
+      await pages.caughtUp(call.ledger, 'accounts', 'users', 'rewards', 'referrals');
     return searchCustomers(pages.core, queries, scopes, {
       text: search,
       showsPersonal,

@@ -1,8 +1,8 @@
-import { Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access } from '../../http/edge/access.js';
-import { redirected } from '../console-call.js';
+import { redirected } from '../console-answers.js';
+import { ConsolePage } from '../console-routes.js';
 import { ConsoleGate } from '../sessions/console-gate.js';
 import { forgottenCookie, wantedIn } from '../sessions/wanted-page.js';
 import { page } from '../view/layout.js';
@@ -14,8 +14,7 @@ import { consoleErrorSent } from '../view/error-page.js';
 const content = template('sign-in');
 
 /** Signing in and out. */
-@ApiExcludeController()
-@Controller('console')
+@ConsolePage()
 export class ConsoleSessionsController {
   constructor(private readonly gate: ConsoleGate) {}
 

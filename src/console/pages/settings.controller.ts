@@ -16,7 +16,9 @@ import {
 import { changeClock, testClockOf, type ClockChange } from '../../operations/tenants/test-clock.js';
 import { changedUnits, changeFormats } from '../../operations/tenants/unit-settings.js';
 import { badRequest } from '../../http/edge/api-error.js';
-import { FormFor, PageFor, sendPage, redirected, TenantCall, TenantPage } from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FormFor, PageFor, TenantPage } from '../console-routes.js';
 import type { Form } from '../sessions/form.js';
 import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import type { DoneKey } from '../view/layout.js';
@@ -53,11 +55,6 @@ interface Shown {
 export class ConsoleSettingsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @PageFor('support')
-  page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call);
-  }
-
   @FormFor('support')
   change(@TenantCall() call: TenantCall): Promise<string> {
     switch (call.form.text('action')) {
@@ -89,7 +86,7 @@ export class ConsoleSettingsController {
       changeSettings(core, meta, asked),
     );
     if (outcome instanceof NotDone)
-      return this.shown(call, { faults: faultsOf(outcome, FIELDS_BY_LINES), settings });
+      return this.page(call, { faults: faultsOf(outcome, FIELDS_BY_LINES), settings });
     return this.done(call, 'saved');
   }
 
@@ -108,9 +105,9 @@ export class ConsoleSettingsController {
         `tenant rotate-${what}`,
         (core, meta) => rotateWithAudit(core, meta, asked),
       );
-      if (outcome instanceof NotDone) return this.shown(call, { faults: faultsOf(outcome) });
+      if (outcome instanceof NotDone) return this.page(call, { faults: faultsOf(outcome) });
       const noun = what === 'key' ? 'API key' : 'signing secret';
-      return this.shown(call, { issued: { noun, mode, secret: outcome.secret } });
+      return this.page(call, { issued: { noun, mode, secret: outcome.secret } });
     });
   }
 
@@ -121,7 +118,7 @@ export class ConsoleSettingsController {
       (core, meta) => suspendWithAudit(core, meta, reason),
     );
     if (outcome instanceof NotDone)
-      return this.shown(call, {
+      return this.page(call, {
         faults: faultsOf(outcome, { 'the reason ': 'reason' }),
         openForm: 'suspend',
       });
@@ -134,18 +131,18 @@ export class ConsoleSettingsController {
     const outcome = await this.pages.recorded(call, 'tenant clock', (core, meta) =>
       changeClock(core, meta, change),
     );
-    if (outcome instanceof NotDone) return this.shown(call, { faults: faultsOf(outcome) });
+    if (outcome instanceof NotDone) return this.page(call, { faults: faultsOf(outcome) });
     return this.done(call, change.resetWithData ? 'testDataRemoved' : 'clockMoved');
   }
 
   private async changeUnit(call: TenantCall): Promise<string> {
     const tenant = await tenantNamed(this.pages.core, call.scope.tenant);
     const typed = unitIn(call.form);
-    if ('problems' in typed) return this.shown(call, { faults: typed });
+    if ('problems' in typed) return this.page(call, { faults: typed });
     if (digestOf(tenant.units) !== call.form.text('seen'))
-      return this.shown(call, { faults: faultAt('unit', UNITS_CHANGED) });
+      return this.page(call, { faults: faultAt('unit', UNITS_CHANGED) });
     const faults = faultsOf(await this.saveUnit(call, tenant, typed));
-    return faults.problems.length > 0 ? this.shown(call, { faults }) : this.done(call, 'saved');
+    return faults.problems.length > 0 ? this.page(call, { faults }) : this.done(call, 'saved');
   }
 
   private async saveUnit(
@@ -176,14 +173,15 @@ export class ConsoleSettingsController {
     const { tenant } = call.scope;
     if (call.form.text('confirmed') === tenant) return work();
     const faults = faultAt(`confirmed-${openForm}`, `Type "${tenant}" to confirm.`);
-    return this.shown(call, { faults, openForm });
+    return this.page(call, { faults, openForm });
   }
 
   private done(call: TenantCall, key: DoneKey): string {
     return redirected(call, `${call.tenantPath}/settings`, key);
   }
 
-  private async shown(call: TenantCall, of: Shown = {}): Promise<string> {
+  @PageFor('support')
+  async page(@TenantCall() call: TenantCall, of: Shown = {}): Promise<string> {
     const { core } = this.pages;
     const { form, scope } = call;
     const tenant = await tenantNamed(core, scope.tenant);

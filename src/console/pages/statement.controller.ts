@@ -9,7 +9,9 @@ import { entriesAfter, laterText } from '../../operations/ledger/later-entries.j
 import { statementOfAccount } from '../../operations/ledger/ledger-statement.js';
 import { daysOfMonth } from '../../operations/ledger/statement.operations.js';
 import { NotDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
-import { sendFile, PageFor, sendPage, TenantCall, TenantPage } from '../console-call.js';
+import { sendFile, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { PageFor, TenantPage } from '../console-routes.js';
 import { faultsOf } from '../view/faults.js';
 import { canOpen, hasRole } from '../view/navigation.js';
 import { tablesOf } from '../view/page-tables.js';

@@ -7,17 +7,20 @@ import { auditedOn, type Done } from '../../operations/audited.js';
 import type { BackgroundPacer } from '../../foundation/background-pacer.js';
 import { timeNow } from '../../foundation/world.js';
 import { ApiError, unavailable } from '../../http/edge/api-error.js';
+import type { OwnWrites } from '../../http/writing/own-writes.js';
+import type { Acted } from '../../operations/customers/actions/account-action.js';
 import type { OperationsCore } from '../../http/operations/operations-core.js';
 import type { OperationCalls } from '../../http/operations/operation-calls.js';
 import type { ShownRun } from '../../http/operations/operation-runs.js';
 import { shownMoney } from '../../operations/ledger/shown-money.js';
 import type { Money, Operation, PaymentWorld } from '../../operations/registry/operation.js';
-import { staffOf, type ConsoleCall, type TenantCall } from '../console-call.js';
+import { type ConsoleCall, staffOf, type TenantCall } from '../console-call.js';
 import { runView, type FoundBy } from '../view/run-view.js';
 import { onceIfKeyed } from '../../operations/operator-keys.js';
 import { NotDone, type Outcome, outcomeOf } from '../../operations/outcome.js';
 
 const REFRESH_SECONDS = 2;
+const CATCH_UP_MS = 5_000;
 
 /** For the frame of a page with this run, where no script follows it. */
 export const refreshOf = (run: Pick<ShownRun, 'state'> | undefined) =>
@@ -86,6 +89,7 @@ export class TenantPages {
   constructor(
     private readonly operations: OperationsCore,
     private readonly calls: OperationCalls,
+    private readonly ownWrites: OwnWrites,
   ) {}
 
   get core(): Core {
@@ -94,8 +98,11 @@ export class TenantPages {
 
   /** How amounts of an account are shown, as its read models are by now. */
   moneyOf(scope: Scope, account: string): Promise<Money> {
-    const context = { core: this.core, operationsPool: () => this.operations.pool };
-    return shownMoney(context, scope, { account });
+    return shownMoney(this.reads, scope, { account });
+  }
+
+  private get reads() {
+    return { core: this.core, operationsPool: () => this.operations.pool };
   }
 
   /** How sums over all accounts of a ledger are shown: as money where they have one currency. */
@@ -104,8 +111,7 @@ export class TenantPages {
     const key = JSON.stringify([scope.tenant, scope.mode, units?.formats]);
     const known = this.moneys.get(key);
     if (known !== undefined) return known;
-    const context = { core: this.core, operationsPool: () => this.operations.pool };
-    const money = await shownMoney(context, scope, 'all');
+    const money = await shownMoney(this.reads, scope, 'all');
     this.moneys.set(key, money);
     return money;
   }
@@ -152,17 +158,31 @@ export class TenantPages {
   }
 
   /**
-   * Runs an operation of the registry with a checked request; a refused one is a value.
+   * Runs an operation of the registry with a checked request, once for each key of its form; a
+   * refused one is a value.
    * @throws {ApiError} FORBIDDEN for an id that the tenant does not have.
    */
-  async called<T>(
-    call: OperatorCall,
+  async called<T>(call: ConsoleCall, operation: Operation, request: object): Promise<Outcome<T>> {
+    const caller = { by: staffOf(call), key: call.form.text('key') || undefined };
+    const outcome = await this.calls.run(operation, request, caller);
+    return ofThisTenant(outcome as Outcome<T>);
+  }
+
+  /** As `called`, of a command on the ledger: pages wait for what it wrote, see `caughtUp`. */
+  async commanded<T extends Acted>(
+    call: TenantCall,
     operation: Operation,
     request: object,
-    key?: string,
   ): Promise<Outcome<T>> {
-    const outcome = await this.calls.run(operation, request, { by: staffOf(call), key });
-    return ofThisTenant(outcome as Outcome<T>);
+    const outcome = await this.called<T>(call, operation, { ...call.scope, ...request });
+    if (!(outcome instanceof NotDone)) this.ownWrites.record(call.ledger, outcome.position, true);
+    return outcome;
+  }
+
+  /** Waits, bounded, until the read models have what was written through this process. */
+  caughtUp(scope: Scope, ...projections: readonly string[]): Promise<unknown> {
+    const departure = AbortSignal.timeout(CATCH_UP_MS);
+    return this.ownWrites.visible({ scope, projections, atLeast: undefined, departure });
   }
 
   /**

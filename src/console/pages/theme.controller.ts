@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import { HttpCode, Post } from '@nestjs/common';
 import {
   HISTORY_MAX,
   putTheme,
@@ -11,15 +10,9 @@ import {
 import { themeWith } from '../../operations/themes/theme-preview.js';
 import { isMembers } from '../../themes/merge-members.js';
 import { THEME_VARIABLES } from '../../themes/theme-instance.js';
-import {
-  FilePageFor,
-  FormFor,
-  ForRoles,
-  sendPage,
-  redirected,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { redirected, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FilePageFor, FormAt, FormFor, TenantPage } from '../console-routes.js';
 import type { Form } from '../sessions/form.js';
 import { countCell, textCell, timeCell } from '../view/cells.js';
 import { changedLines } from '../view/changed-lines.js';
@@ -47,31 +40,24 @@ const content = template('theme');
 export class ConsoleThemeController {
   constructor(private readonly pages: TenantPages) {}
 
-  @FilePageFor('support')
-  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    return this.shown(call);
-  }
-
   @FormFor('support')
   async change(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const { form } = call;
     const [locale, action] = [form.text('locale'), form.text('action')];
     if (action !== 'put' && action !== 'rollback') {
       const faults = await this.faultsIn(call);
-      const answer = await this.shown(call, faults, action === 'check');
+      const answer = await this.page(call, faults, action === 'check');
       // For the part of the page that is fetched while an operator types.
       if (form.text('live') !== '') void call.reply.code(200);
       return answer;
     }
     const faults = await this.changed(call, locale || null);
-    if (faults.problems.length > 0) return this.shown(call, faults);
+    if (faults.problems.length > 0) return this.page(call, faults);
     return redirected(call, `${call.tenantPath}/theme${queryOf({ locale })}`, 'published');
   }
 
   /** For the frame of the page: it shows what was typed, and stores nothing. */
-  @Post('preview')
-  @HttpCode(200)
-  @ForRoles('support')
+  @FormAt('preview', 'support')
   async preview(@TenantCall() call: TenantCall): Promise<string> {
     const { form, scope } = call;
     const asked = { locale: form.text('locale') || null, values: valuesIn(form) };
@@ -109,8 +95,9 @@ export class ConsoleThemeController {
     );
   }
 
-  private async shown(
-    call: TenantCall,
+  @FilePageFor('support')
+  async page(
+    @TenantCall() call: TenantCall,
     refused = NO_FAULTS,
     isCompared = false,
   ): Promise<string | Readable> {

@@ -5,15 +5,9 @@ import { digest, verify } from '../../operations/ledger/ledger-check.operations.
 import { select } from '../../operations/ledger/ledger-selection.js';
 import type { Verification } from '../../operations/ledger/ledger-verification.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
-import {
-  FilePageFor,
-  sendFile,
-  FormFor,
-  sendPage,
-  redirected,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { redirected, sendFile, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FilePageFor, FormFor, TenantPage } from '../console-routes.js';
 import { EventDownloads } from '../event-downloads.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import { capital, template } from '../view/templates.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { Get, Param } from '@nestjs/common';
+import { Param } from '@nestjs/common';
 import type { Core } from '../../stores/core.js';
 import type { StaffMeta } from '../../operations/audit.js';
 import type { Done } from '../../operations/audited.js';
@@ -22,16 +22,9 @@ import {
 import { NotDone, notDoneAbout, type Outcome, outcomeOf } from '../../operations/outcome.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
-import {
-  sendCsv,
-  FilePageFor,
-  FormFor,
-  ForRoles,
-  sendPage,
-  redirected,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { redirected, sendCsv, sendPage } from '../console-answers.js';
+import { TenantCall } from '../console-call.js';
+import { FilePageFor, FormFor, PageAt, TenantPage } from '../console-routes.js';
 import { faultsOf, NO_FAULTS } from '../view/faults.js';
 import { DATES, listShown } from '../view/list-page.js';
 import type { DoneKey } from '../view/layout.js';
@@ -71,13 +64,7 @@ export class ConsoleWebhooksController {
     private readonly guard: EndpointGuard,
   ) {}
 
-  @FilePageFor('support')
-  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    return this.shown(call);
-  }
-
-  @Get(':delivery')
-  @ForRoles('support')
+  @PageAt(':delivery', 'support')
   async delivery(@TenantCall() call: TenantCall, @Param('delivery') id: string): Promise<string> {
     const { payments } = this.pages;
     // A payload names people.
@@ -104,8 +91,8 @@ export class ConsoleWebhooksController {
   async act(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const typed = typedEndpoint(call.form);
     const outcome = await this.done(call, typed);
-    if (outcome instanceof NotDone) return this.shown(call, typed, outcome);
-    if (isIssuedSecret(outcome)) return this.shown(call, undefined, undefined, outcome);
+    if (outcome instanceof NotDone) return this.page(call, typed, outcome);
+    if (isIssuedSecret(outcome)) return this.page(call, undefined, undefined, outcome);
     const path = `${call.tenantPath}/webhooks`;
     if (outcome.resent !== undefined) return redirected(call, path, 'resent', outcome.resent);
     if (outcome.id !== undefined) return redirected(call, path + queryOf({ tested: outcome.id }));
@@ -164,8 +151,9 @@ export class ConsoleWebhooksController {
     }
   }
 
-  private async shown(
-    call: TenantCall,
+  @FilePageFor('support')
+  async page(
+    @TenantCall() call: TenantCall,
     typed?: TypedEndpoint,
     refused?: NotDone,
     issued?: IssuedSecret,

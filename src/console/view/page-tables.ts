@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { sendCsv, type ConsoleCall } from '../console-call.js';
+import { sendCsv } from '../console-answers.js';
+import type { ConsoleCall } from '../console-call.js';
 import { queried, queryOf } from '../pages/tenant-pages.js';
 import {
   partOf,
