@@ -9,7 +9,7 @@ import { DEFAULT_PROGRAM } from '../src/domain/tenant/program-document.js';
 import type { NewEvent } from '../src/event-log/event-log.js';
 import type { ImportKind } from '../src/imports/rows/import-rows.js';
 import { importFile } from '../src/operations/imports/import-file.js';
-import type { ScopedContext } from '../src/operations/registry/operation.js';
+import type { ScopedContext } from '../src/operations/registry/context.js';
 import { openCore, type Core } from '../src/stores/core.js';
 import { makeDataDir, removeDataDir } from '../test/harness/service-process.js';
 

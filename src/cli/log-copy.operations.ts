@@ -4,7 +4,8 @@ import { openLedgerDatabase } from '../stores/ledger-database.js';
 import { logAt, type OpenLog } from '../operations/log/log-address.js';
 import { copyWholeLog, type LogMoveResult } from '../operations/log/log-move.js';
 import { given, help, text } from '../operations/registry/members.js';
-import { machineOperation, type Ending, type Operation } from '../operations/registry/operation.js';
+import { machineOperation, type Operation } from '../operations/registry/operation.js';
+import type { Ending } from '../operations/registry/printing.js';
 import { commandLogger } from './command-line.js';
 
 /** How long an unreachable log is retried; the command can be run again. */

@@ -1,10 +1,10 @@
+import type { Operation } from '../operations/registry/operation.js';
 import {
-  textOf,
   type Money,
-  type Operation,
   type Printer,
   type ShownColumn,
-} from '../operations/registry/operation.js';
+  textOf,
+} from '../operations/registry/printing.js';
 import { CommandError } from './command-error.js';
 import { note, printJson, printTable } from './command-line.js';
 

@@ -1,11 +1,10 @@
 import { loadConfig, publicUrlAt } from '../config/config.js';
 import {
-  scopeIn,
-  shownParameters,
-  type Operation,
   type OperationContext,
   type PaymentWorld,
-} from '../operations/registry/operation.js';
+  scopeIn,
+} from '../operations/registry/context.js';
+import { type Operation, shownParameters } from '../operations/registry/operation.js';
 import type { Staff } from '../operations/audit.js';
 import type { Outcome } from '../operations/outcome.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';

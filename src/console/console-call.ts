@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import type { Operator } from '../config/operators.js';
 import type { Scope, ScopeOfMode } from '../domain/scope.js';
-import type { Money } from '../operations/registry/operation.js';
+import type { Money } from '../operations/registry/printing.js';
 import { departureSignal } from '../http/credentials/call.js';
 import type { Staff } from '../operations/audit.js';
 import type { ConsoleSession } from './sessions/console-gate.js';

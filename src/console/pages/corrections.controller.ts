@@ -54,8 +54,11 @@ interface Preview {
   readonly balance: number;
 }
 
-const DECISIONS = { approve, reject, withdraw } as const;
-const DONE = { approve: 'approved', reject: 'rejected', withdraw: 'withdrawn' } as const;
+const DECISIONS = {
+  approve: [approve, 'approved'],
+  reject: [reject, 'rejected'],
+  withdraw: [withdraw, 'withdrawn'],
+} as const;
 
 /** Corrections that one operator proposes and another approves; grants above support's limit. */
 @TenantPage('corrections')
@@ -116,14 +119,10 @@ export class ConsoleCorrectionsController {
       );
     const shownBalance = form.text('balance');
     const balance = shownBalance === '' ? undefined : Number(shownBalance);
-    const request = {
-      proposal,
-      ...(action === 'approve' && { balance }),
-      ...(action === 'reject' && { reason }),
-    };
-    const outcome = await this.pages.called(call, DECISIONS[action], request);
+    const [operation, done] = DECISIONS[action];
+    const outcome = await this.pages.called(call, operation, { proposal, balance, reason });
     if (!(outcome instanceof NotDone))
-      return redirected(call, `${call.tenantPath}/corrections`, DONE[action]);
+      return redirected(call, `${call.tenantPath}/corrections`, done);
     if (outcome.code === 'PROPOSAL_IS_OWN' || outcome.code === 'PROPOSAL_OF_OTHERS')
       throw new ApiError('FORBIDDEN', { message: faultsOf(outcome).problems.join() });
     return this.page(call, faultsOf(outcome));

@@ -25,10 +25,10 @@ import { checkToken, CSRF_FIELD } from '../sessions/console-gate.js';
 import { uploadFormIn } from '../sessions/upload-form.js';
 import { consoleErrorSent } from '../view/error-page.js';
 import { faultAt, type Faults } from '../view/faults.js';
-import { columnsView, importColumns, importView, KIND_WORDS, mapIn } from '../view/imports-view.js';
+import { columnsView, importColumns, importView, mapIn } from '../view/imports-view.js';
 import { hasRole } from '../view/navigation.js';
 import { tablesOf } from '../view/page-tables.js';
-import { template } from '../view/templates.js';
+import { capital, template } from '../view/templates.js';
 import { notOfThisTenant, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const content = template('imports');
@@ -251,7 +251,7 @@ export class ConsoleImportsController {
       uploadPath: `${path}/file`,
       kinds: kinds
         .filter((kind) => hasRole(call.operator, [IMPORT_ROLES[kind]]))
-        .map((value) => ({ value, words: KIND_WORDS[value] })),
+        .map((value) => ({ value, words: capital(value) })),
       table,
     });
   }

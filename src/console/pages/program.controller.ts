@@ -33,7 +33,7 @@ import {
 } from '../view/program-view.js';
 import type { ShownAmount } from '../view/shown-amounts.js';
 import { amountText, template } from '../view/templates.js';
-import { digestOfText, jsonOf, jsonText } from '../view/typed-document.js';
+import { digestOfText, isJsonView, jsonOf, jsonText } from '../view/typed-document.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const content = template('program');
@@ -147,7 +147,7 @@ export class ConsoleProgramController {
     });
     const file = fileOf(programs, rules, accounts);
     if (file) return file;
-    const isJson = form.text('action') === 'json' || isJsonTyped(form);
+    const isJson = isJsonView(form);
     return sendPage(call, { of: 'program', faults, ...refresh }, content, {
       path,
       programs: programs.view,
@@ -219,9 +219,6 @@ const LOOK_FIRST = 'Read the difference to the live version below, then publish 
 
 const pathOf = ({ tenantPath }: TenantCall, query: Readonly<Record<string, string>>): string =>
   `${tenantPath}/program${queryOf(query)}`;
-
-const isJsonTyped = (form: Form): boolean =>
-  form.text('view') === 'json' && form.text('action') !== 'form';
 
 /** The text of the document; that of the form with what its fields say. */
 function typedIn(form: Form, formats: readonly UnitFormat[]): { text: string; faults?: Faults } {

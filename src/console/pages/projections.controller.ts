@@ -14,11 +14,9 @@ import {
   type ShownProjection,
 } from '../../operations/projections/projection-commands.js';
 import { showParked } from '../../operations/policies/policy-commands.js';
-import { badRequest, unavailable } from '../../http/edge/api-error.js';
-import type { Run } from '../../http/operations/operation-runs.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
-import { OperationCalls } from '../../http/operations/operation-calls.js';
 import { retryReactions, skipReaction } from '../../operations/policies/policy.operations.js';
+import { badRequest } from '../../http/edge/api-error.js';
+import { OperationsCore } from '../../http/operations/operations-core.js';
 import {
   diff,
   rebuild,
@@ -40,7 +38,6 @@ import {
   differingColumns,
   HISTORY_TABLE,
   PARKED_TABLE,
-  parkedForm,
   parkedReactionRow,
   parkedStreamRow,
   projectionTable,
@@ -84,7 +81,6 @@ export class ConsoleProjectionsController {
   constructor(
     private readonly pages: TenantPages,
     private readonly operations: OperationsCore,
-    private readonly calls: OperationCalls,
   ) {}
 
   @FormFor('support')
@@ -102,42 +98,9 @@ export class ConsoleProjectionsController {
     }
     const faults = faultsOfForm(action, asked) ?? (await this.faultsOfPart(action, asked));
     if (faults !== null) return this.page(call, faults);
-    const run = await this.started(call, action, asked);
-    if (run === undefined) throw unavailable();
-    const { projection } = asked;
-    return redirected(call, pathWith({ run: run.id, projection }));
-  }
-
-  private started(call: ConsoleCall, action: string, asked: QueryFields): Promise<Run | undefined> {
-    const { form } = call;
-    const { projection: name } = asked;
-    const start = (operation: Operation, request: object): Promise<Run | undefined> =>
-      this.calls.start(operation, request, { by: staffOf(call) });
-    const one = { projection: name, all: false };
-    const chosen = name === '' ? { all: true } : one;
-    switch (action) {
-      case 'rebuild':
-        return start(rebuild, { ...partOf(asked), ...chosen, dryRun: false, resume: false });
-      case 'diff':
-        return start(diff, { projection: name, limit: DIFF_ROWS_MAX });
-      case 'swap':
-        return start(swap, { ...one, seen: seenIn(form, name) });
-      case 'rollback':
-        return start(rollBack, { projection: name, seen: seenIn(form, name) });
-      case 'retry':
-        return start(retry, { projection: name || undefined });
-      case 'skip':
-        return start(skip, {
-          projection: name,
-          mode: 'live',
-          stream: form.text('stream'),
-          reason: form.text('reason'),
-        });
-      case 'retry-reaction':
-        return start(retryReactions, { id: form.text('reaction') });
-      default:
-        throw badRequest('action: one of the buttons');
-    }
+    const [operation, request] = operationOf(action, asked, call.form);
+    const run = await this.pages.startedRun(call, operation, request);
+    return redirected(call, pathWith({ run, projection: asked.projection }));
   }
 
   /** A part that there is not; null: there is, or nothing is rebuilt in place. */
@@ -157,12 +120,11 @@ export class ConsoleProjectionsController {
 
   private operate<T>(
     call: ConsoleCall,
-    signal: AbortSignal,
     work: (projections: ProjectionOperator) => Promise<T>,
   ): Promise<Outcome<T>> {
     const { core, pool, warn } = this.operations;
-    const caller = { by: staffOf(call), signal, warn };
-    return outcomeOf(() => onProjections(core, pool, caller, work));
+    const { signal } = new AbortController();
+    return outcomeOf(() => onProjections(core, pool, { by: staffOf(call), signal, warn }, work));
   }
 
   @FilePageFor('support')
@@ -171,11 +133,10 @@ export class ConsoleProjectionsController {
     const { projection: chosen, ...part } = given(call, ...QUERY_FIELDS);
     // Before the state of the projections: what a run that is over has done is in it.
     const { values, operation, result, refresh, resultOf } = await this.pages.runOfPage(call, id);
-    const never = new AbortController().signal;
-    const status = await this.operate(call, never, showStatus);
+    const status = await this.operate(call, showStatus);
     const projections = status instanceof NotDone ? [] : await this.followed(status);
-    const history = await this.operate(call, never, (each) => showHistory(each, HISTORY_MAX));
-    const parked = await this.parked(call, never);
+    const history = await this.operate(call, (each) => showHistory(each, HISTORY_MAX));
+    const parked = await this.parked(call);
     const diff = resultOf<DiffDocument>('projection diff');
     const pathWith = pathIn(call);
     const kept = { run: id, projection: chosen, within: call.within };
@@ -215,14 +176,14 @@ export class ConsoleProjectionsController {
         diffTable: diff && shown.diff.view,
         result,
         parked: shown.parked.view,
-        parkedForms: shown.parked.rows.map((row, index) => parkedForm(row, index, openForm)),
+        parkedForms: shown.parked.rows.map(({ form }) => form),
         history: shown.history.view,
       },
     );
   }
 
-  private async parked(call: ConsoleCall, signal: AbortSignal) {
-    const streams = await this.operate(call, signal, (each) => parkedStreams(each, PARKED_MAX));
+  private async parked(call: ConsoleCall) {
+    const streams = await this.operate(call, (each) => parkedStreams(each, PARKED_MAX));
     const reactions = await showParked(this.pages.core, PARKED_MAX);
     return [...listOf(streams).map(parkedStreamRow), ...reactions.map(parkedReactionRow)];
   }
@@ -280,6 +241,38 @@ function speedOf(before: Reached | undefined, { at, now }: Reached): number | nu
   return Math.round((Number(at - before.at) * 1_000) / (now - before.now));
 }
 
+/** What a button starts, with its request. */
+function operationOf(
+  action: string,
+  { projection, ...part }: QueryFields,
+  form: Form,
+): readonly [Operation, object] {
+  const seen = seenIn(form, projection);
+  const one = { projection, all: false };
+  switch (action) {
+    case 'rebuild': {
+      const chosen = projection === '' ? { all: true } : one;
+      return [rebuild, { ...partOf(part), ...chosen, dryRun: false, resume: false }];
+    }
+    case 'diff':
+      return [diff, { projection, limit: DIFF_ROWS_MAX }];
+    case 'swap':
+      return [swap, { ...one, seen }];
+    case 'rollback':
+      return [rollBack, { projection, seen }];
+    case 'retry':
+      return [retry, { projection: projection || undefined }];
+    case 'skip': {
+      const [stream, reason] = [form.text('stream'), form.text('reason')];
+      return [skip, { projection, mode: 'live', stream, reason }];
+    }
+    case 'retry-reaction':
+      return [retryReactions, { id: form.text('reaction') }];
+    default:
+      throw badRequest('action: one of the buttons');
+  }
+}
+
 const modeOf = (typed: string): Mode => (typed === 'test' ? 'test' : 'live');
 
 /** What is wrong in the form; null: it can be begun. */
@@ -299,7 +292,7 @@ function faultsOfForm(
 }
 
 /** A part, in place, where a tenant is named; otherwise new generations. */
-function partOf({ tenant, mode, account }: QueryFields) {
+function partOf({ tenant, mode, account }: Pick<QueryFields, 'tenant' | 'mode' | 'account'>) {
   return tenant === '' ? {} : { tenant, mode: modeOf(mode), account: account || undefined };
 }
 

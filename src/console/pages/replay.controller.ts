@@ -4,7 +4,7 @@ import { selectReplayed } from '../../operations/ledger/ledger-replay.js';
 import type { Replay } from '../../operations/ledger/replay/replay-run.js';
 import { replay } from '../../operations/ledger/ledger-check.operations.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
-import type { Money } from '../../operations/registry/operation.js';
+import type { Money } from '../../operations/registry/printing.js';
 import { redirected, sendPage } from '../console-answers.js';
 import { TenantCall } from '../console-call.js';
 import { FilePageFor, FormFor, TenantPage } from '../console-routes.js';

@@ -13,7 +13,11 @@ import {
   suspendWithAudit,
   type TenantSettings,
 } from '../../operations/tenants/tenant-settings.js';
-import { changeClock, testClockOf, type ClockChange } from '../../operations/tenants/test-clock.js';
+import {
+  changeClock,
+  testClockOf,
+  type ClockChange,
+} from '../../operations/tenants/clock.operations.js';
 import { changedUnits, changeFormats } from '../../operations/tenants/unit-settings.js';
 import { badRequest } from '../../http/edge/api-error.js';
 import { redirected, sendPage } from '../console-answers.js';
@@ -85,9 +89,7 @@ export class ConsoleSettingsController {
     const outcome = await this.pages.recorded(call, 'tenant update', (core, meta) =>
       changeSettings(core, meta, asked),
     );
-    if (outcome instanceof NotDone)
-      return this.page(call, { faults: faultsOf(outcome, FIELDS_BY_LINES), settings });
-    return this.done(call, 'saved');
+    return this.answer(call, outcome, 'saved', { settings });
   }
 
   private async rotate(call: TenantCall): Promise<string> {
@@ -117,12 +119,8 @@ export class ConsoleSettingsController {
       reason === null ? 'tenant resume' : 'tenant suspend',
       (core, meta) => suspendWithAudit(core, meta, reason),
     );
-    if (outcome instanceof NotDone)
-      return this.page(call, {
-        faults: faultsOf(outcome, { 'the reason ': 'reason' }),
-        openForm: 'suspend',
-      });
-    return this.done(call, reason === null ? 'resumed' : 'suspended');
+    const done = reason === null ? 'resumed' : 'suspended';
+    return this.answer(call, outcome, done, { openForm: 'suspend' });
   }
 
   private async moveClock(call: TenantCall, change: ClockChange): Promise<string> {
@@ -131,8 +129,7 @@ export class ConsoleSettingsController {
     const outcome = await this.pages.recorded(call, 'tenant clock', (core, meta) =>
       changeClock(core, meta, change),
     );
-    if (outcome instanceof NotDone) return this.page(call, { faults: faultsOf(outcome) });
-    return this.done(call, change.resetWithData ? 'testDataRemoved' : 'clockMoved');
+    return this.answer(call, outcome, change.resetWithData ? 'testDataRemoved' : 'clockMoved');
   }
 
   private async changeUnit(call: TenantCall): Promise<string> {
@@ -141,8 +138,7 @@ export class ConsoleSettingsController {
     if ('problems' in typed) return this.page(call, { faults: typed });
     if (digestOf(tenant.units) !== call.form.text('seen'))
       return this.page(call, { faults: faultAt('unit', UNITS_CHANGED) });
-    const faults = faultsOf(await this.saveUnit(call, tenant, typed));
-    return faults.problems.length > 0 ? this.page(call, { faults }) : this.done(call, 'saved');
+    return this.answer(call, await this.saveUnit(call, tenant, typed), 'saved');
   }
 
   private async saveUnit(
@@ -176,8 +172,16 @@ export class ConsoleSettingsController {
     return this.page(call, { faults, openForm });
   }
 
-  private done(call: TenantCall, key: DoneKey): string {
-    return redirected(call, `${call.tenantPath}/settings`, key);
+  /** @param refused what the page shows apart from the faults. */
+  private async answer(
+    call: TenantCall,
+    outcome: Outcome<unknown>,
+    done: DoneKey,
+    refused: Shown = {},
+  ): Promise<string> {
+    if (outcome instanceof NotDone)
+      return this.page(call, { ...refused, faults: faultsOf(outcome, FIELDS_BY_LINES) });
+    return redirected(call, `${call.tenantPath}/settings`, done);
   }
 
   @PageFor('support')

@@ -16,7 +16,7 @@ import { FilePageFor, FormAt, FormFor, TenantPage } from '../console-routes.js';
 import type { Form } from '../sessions/form.js';
 import { countCell, textCell, timeCell } from '../view/cells.js';
 import { changedLines } from '../view/changed-lines.js';
-import { faultAt, faultsIn, faultsOf, NO_FAULTS, withFaults, type Faults } from '../view/faults.js';
+import { faultsIn, faultsOf, NO_FAULTS, withFaults, type Faults } from '../view/faults.js';
 import { tablesOf } from '../view/page-tables.js';
 import { column, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
@@ -29,9 +29,10 @@ import {
   valuesWith,
 } from '../view/theme-form.js';
 import { faultsPage, sendPreview, samplePart } from '../view/theme-preview.js';
-import { jsonOf, jsonText } from '../view/typed-document.js';
+import { isJsonView, jsonOf, jsonText } from '../view/typed-document.js';
 import { given, queryOf, TenantPages } from './tenant-pages.js';
-import { NotDone, outcomeOf } from '../../operations/outcome.js';
+import { NotDone, notDoneAbout, type Outcome, outcomeOf } from '../../operations/outcome.js';
+import type { LocalizedTheme } from '../../themes/themes.js';
 
 const content = template('theme');
 
@@ -45,7 +46,8 @@ export class ConsoleThemeController {
     const { form } = call;
     const [locale, action] = [form.text('locale'), form.text('action')];
     if (action !== 'put' && action !== 'rollback') {
-      const faults = await this.faultsIn(call);
+      const isTyped = form.all('values').length > 0;
+      const faults = isTyped ? faultsOfTheme(await this.typedTheme(call)) : NO_FAULTS;
       const answer = await this.page(call, faults, action === 'check');
       // For the part of the page that is fetched while an operator types.
       if (form.text('live') !== '') void call.reply.code(200);
@@ -59,21 +61,15 @@ export class ConsoleThemeController {
   /** For the frame of the page: it shows what was typed, and stores nothing. */
   @FormAt('preview', 'support')
   async preview(@TenantCall() call: TenantCall): Promise<string> {
-    const { form, scope } = call;
-    const asked = { locale: form.text('locale') || null, values: valuesIn(form) };
-    if (asked.values === undefined) return sendPreview(call, faultsPage([NO_JSON]));
-    const made = await outcomeOf(() => themeWith(this.pages.core, scope, asked));
+    const made = await this.typedTheme(call);
     if (made instanceof NotDone) return sendPreview(call, faultsPage(faultsOf(made).problems));
-    return sendPreview(call, samplePart(themePart(form.text('part')), made, scope));
+    return sendPreview(call, samplePart(themePart(call.form.text('part')), made, call.scope));
   }
 
-  /** What is wrong with what was typed. */
-  private async faultsIn({ form, scope }: TenantCall): Promise<Faults> {
-    if (form.all('values').length === 0) return NO_FAULTS;
-    const values = valuesIn(form);
-    if (values === undefined) return faultAt('values', NO_JSON);
-    const asked = { locale: form.text('locale') || null, values };
-    return faultsOfTheme(await outcomeOf(() => themeWith(this.pages.core, scope, asked)));
+  /** The theme with what was typed. */
+  private typedTheme({ form, scope }: TenantCall): Promise<Outcome<LocalizedTheme>> {
+    const locale = form.text('locale') || null;
+    return outcomeOf(() => themeWith(this.pages.core, scope, { locale, values: typedIn(form) }));
   }
 
   /** The faults in what was typed; none: it is done. */
@@ -86,11 +82,9 @@ export class ConsoleThemeController {
           rollBackTheme(core, meta, { locale, version }),
         ),
       );
-    const values = valuesIn(form);
-    if (values === undefined) return faultAt('values', NO_JSON);
     return faultsOfTheme(
       await this.pages.recorded(call, 'theme put', (core, meta) =>
-        putTheme(core, meta, { locale, values, expected: version }),
+        putTheme(core, meta, { locale, values: typedIn(form), expected: version }),
       ),
     );
   }
@@ -123,9 +117,7 @@ export class ConsoleThemeController {
     const published = jsonText(stored instanceof NotDone ? {} : stored);
     const text = typedText(form) ?? published;
     const values = jsonOf(text);
-    const isJson =
-      form.text('action') === 'json' ||
-      (form.text('view') === 'json' && form.text('action') !== 'form');
+    const isJson = isJsonView(form);
     const faults = withFaults(refused, faultsOf(unread, { values: 'locale' }));
     const unknown = unknownAtFields(values);
     return sendPage(
@@ -170,6 +162,13 @@ function valuesIn(form: Form): unknown {
   const values = jsonOf(form.text('values'));
   if (form.text('view') !== 'form' || !isMembers(values)) return values;
   return valuesWith(themePart(form.text('was')), values, form);
+}
+
+/** The values that were typed. @throws {NotDone} */
+function typedIn(form: Form): unknown {
+  const values = valuesIn(form);
+  if (values === undefined) throw notDoneAbout('values', NO_JSON);
+  return values;
 }
 
 /** At the fields of the form and, for the JSON, in one line. */

@@ -104,18 +104,13 @@ export class ConsoleVerifyController {
         isForged,
         // Without a name in the address the digest is known by its beginning.
         since: since || (typeof kept === 'string' ? kept.slice(0, 12) : ''),
-        broken: broken && (await this.shownBreak(broken)),
+        broken: broken && {
+          ...broken,
+          sentence: `${capital(describeBreak(broken))}.`,
+          at: await this.timeOf(broken),
+        },
       },
     );
-  }
-
-  private async shownBreak(broken: ChainBreak) {
-    const sentence = describeBreak(broken);
-    return {
-      ...broken,
-      sentence: `${capital(sentence)}.`,
-      at: await this.timeOf(broken),
-    };
   }
 
   /** When the event there was recorded, epoch milliseconds; null: the log does not have it. */

@@ -7,6 +7,7 @@ import type {
 } from '../../operations/webhooks/webhook-commands.js';
 import { buttonCell, countCell, idCell, stateCell, textCell, timeCell } from '../view/cells.js';
 import { column, type TableColumn } from '../view/table.js';
+import { capital } from '../view/templates.js';
 
 const DELIVERY_WORDS: Readonly<Record<DeliveryState, string>> = {
   PENDING: 'Retrying',
@@ -41,15 +42,11 @@ export const failureWords = (reason: string | null): string | null =>
 const failureText = (failure: string | null): string | null =>
   failure !== null && /^\d+$/.test(failure) ? `answered ${failure}` : failureWords(failure);
 
-const ENDPOINT_WORDS = { ACTIVE: 'Active', FAILING: 'Failing', DISABLED: 'Disabled' } as const;
-export const endpointWords = (state: string): string =>
-  ENDPOINT_WORDS[state as keyof typeof ENDPOINT_WORDS];
-
 export const endpointColumns: readonly TableColumn<EndpointToChange>[] = [
   column(['endpoint', 'Endpoint'], ({ endpointUrl, name }) =>
     textCell(endpointUrl, { note: name }),
   ),
-  column(['state', 'State'], ({ state }) => stateCell(endpointWords(state))),
+  column(['state', 'State'], ({ state }) => stateCell(capital(state.toLowerCase()))),
   column(['types', 'Event types', 'minor'], ({ eventTypes }) =>
     textCell(eventTypes?.join(', ') ?? 'All'),
   ),

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Money } from '../../operations/registry/operation.js';
+import type { Money } from '../../operations/registry/printing.js';
 import type { CurrentOperators, Operator } from '../../config/operators.js';
 import type { OperatorSessions } from '../../operations/sessions/operator-sessions.js';
 import type { AccessRule } from '../../http/edge/access.js';

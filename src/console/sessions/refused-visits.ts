@@ -6,7 +6,7 @@ import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import { withTimeout } from '../../foundation/timeout.js';
 import type { Logger } from '../../foundation/logger.js';
 import { recordOperation } from '../../operations/audit.js';
-import { testClockOf } from '../../operations/tenants/test-clock.js';
+import { testClockOf } from '../../operations/tenants/clock.operations.js';
 import { FailedCredentials } from '../../http/limits/call-limit.js';
 import { routeOf } from '../../http/edge/request-log.js';
 

@@ -1,28 +1,14 @@
 import type { UnitControl } from '../../imports/runs/control.js';
-import type { ImportKind } from '../../imports/rows/import-rows.js';
 import type { FilePreview } from '../../imports/files/file-preview.js';
 import { isEqual } from '../../imports/runs/control.js';
 import type { ImportAnswer } from '../../imports/runs/run-import.js';
 import type { ShownImport } from '../../operations/imports/import-runs.js';
-import type { Money } from '../../operations/registry/operation.js';
+import type { Money } from '../../operations/registry/printing.js';
 import type { Form } from '../sessions/form.js';
 import { amountCell, countCell, stateCell, textCell, timeCell, type Cell } from './cells.js';
 import { stateView } from './states.js';
 import { column, type TableColumn } from './table.js';
-import { amountText } from './templates.js';
-
-export const KIND_WORDS: Readonly<Record<ImportKind, string>> = {
-  users: 'Users',
-  referrals: 'Referrals',
-  rewards: 'Rewards',
-};
-
-const STATE_WORDS: Readonly<Record<ShownImport['state'], string>> = {
-  running: 'Running',
-  done: 'Done',
-  failed: 'Failed',
-  cancelled: 'Cancelled',
-};
+import { amountText, capital } from './templates.js';
 
 const answerOf = ({ result }: Pick<ShownImport, 'result'>): ImportAnswer | null =>
   result === null ? null : (result as ImportAnswer);
@@ -30,12 +16,12 @@ const answerOf = ({ result }: Pick<ShownImport, 'result'>): ImportAnswer | null 
 /** @param path of the imports. */
 export const importColumns = (path: string): readonly TableColumn<ShownImport>[] => [
   column(['kind', 'Import'], ({ id, kind, dryRun }) =>
-    textCell(KIND_WORDS[kind], {
+    textCell(capital(kind), {
       path: `${path}/${id}`,
       note: dryRun ? 'Check of a file' : null,
     }),
   ),
-  column(['state', 'State'], ({ state }) => stateCell(STATE_WORDS[state])),
+  column(['state', 'State'], ({ state }) => stateCell(capital(state))),
   column(['imported', 'Imported'], countOf('imported')),
   column(['rejected', 'Rejected'], countOf('rejected')),
   column(['by', 'By', 'minor'], ({ by }) => textCell(by)),
@@ -54,10 +40,9 @@ const countOf =
 export function importView(run: ShownImport, money: Money | undefined) {
   const { progress, state } = run;
   const answer = answerOf(run);
-  const words = STATE_WORDS[state];
   return {
     ...run,
-    stateView: stateView(words),
+    stateView: stateView(capital(state)),
     isRunning: state === 'running',
     /** The ids of people are their own. */
     hasIds: !run.dryRun && run.kind !== 'users',

@@ -1,4 +1,4 @@
-import type { Money } from '../../operations/registry/operation.js';
+import type { Money } from '../../operations/registry/printing.js';
 import type { Compared, TenantOverview } from '../../operations/tenants/tenant-overview.js';
 import type { TenantCall } from '../console-call.js';
 import { hasRole } from './navigation.js';

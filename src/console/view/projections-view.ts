@@ -10,7 +10,7 @@ import { nameInWords, valueInWords } from './differences.js';
 import { countCell, idCell, stateCell, textCell, timeCell, amountCell } from './cells.js';
 import { tenantPath } from './navigation.js';
 import { column, type PathWith, type TableColumn } from './table.js';
-import { numberText } from './templates.js';
+import { capital, numberText } from './templates.js';
 
 export const PROJECTIONS_PATH = '/console/projections';
 
@@ -67,10 +67,16 @@ export interface ParkedRow {
   readonly path: string | null;
   readonly type: string | null;
   readonly reason: string;
-  /** Empty: it is of the other kind. */
+  readonly form: ParkedForm;
+}
+
+/** What retries and skips it; empty members are of the other kind. */
+interface ParkedForm {
+  readonly title: string;
   readonly projection: string;
   readonly stream: string;
   readonly reaction: string;
+  readonly retry: 'retry' | 'retry-reaction';
 }
 
 export const parkedStreamRow = (
@@ -85,22 +91,21 @@ export const parkedStreamRow = (
       : accountPath(tenantPath({ tenant: of.tenant, mode: of.mode }), of.account),
   type: of.type,
   reason: of.reason,
-  projection: of.projection,
-  stream: of.stream,
-  reaction: '',
+  form: {
+    title: `${of.projection}: ${of.account ?? of.stream}`,
+    projection: of.projection,
+    stream: of.stream,
+    reaction: '',
+    retry: 'retry',
+  },
 });
 
-export const parkedReactionRow = (of: ShownParkedReaction): ParkedRow => ({
-  where: `Reaction: ${of.policy === '*' ? 'all' : of.policy.replaceAll('-', ' ')}`,
-  since: of.since,
-  account: null,
-  path: null,
-  type: of.eventId,
-  reason: of.reason,
-  projection: '',
-  stream: '',
-  reaction: of.id,
-});
+export function parkedReactionRow(of: ShownParkedReaction): ParkedRow {
+  const where = `Reaction: ${of.policy === '*' ? 'all' : of.policy.replaceAll('-', ' ')}`;
+  const form = { projection: '', stream: '', reaction: of.id, retry: 'retry-reaction' } as const;
+  const { since, eventId: type, reason } = of;
+  return { where, since, account: null, path: null, type, reason, form: { title: where, ...form } };
+}
 
 const PARKED_COLUMNS: readonly TableColumn<ParkedRow>[] = [
   column(['where', 'Projection'], ({ where }) => textCell(where)),
@@ -116,16 +121,6 @@ export const PARKED_TABLE = {
   empty: { text: 'Nothing is parked: every event was applied.' },
 };
 
-/** What retries and skips a parked row. @param openForm the form that was refused. */
-export const parkedForm = (row: ParkedRow, index: number, openForm: string) => ({
-  title: row.projection ? `${row.projection}: ${row.account}` : row.where,
-  projection: row.projection,
-  stream: row.stream,
-  reaction: row.reaction,
-  retry: row.reaction ? 'retry-reaction' : 'retry',
-  isOpen: openForm === `skip-${index}`,
-});
-
 const ACTIONS: Readonly<Record<string, string>> = {
   rebuild: 'Rebuild',
   repair: 'Repair',
@@ -133,11 +128,6 @@ const ACTIONS: Readonly<Record<string, string>> = {
   rollback: 'Roll back',
   retry: 'Retry',
   skip: 'Skip',
-};
-const OUTCOMES: Readonly<Record<string, string>> = {
-  done: 'Done',
-  failed: 'Failed',
-  cancelled: 'Cancelled',
 };
 
 const HISTORY_COLUMNS: readonly TableColumn<ShownHistoryEntry>[] = [
@@ -148,9 +138,7 @@ const HISTORY_COLUMNS: readonly TableColumn<ShownHistoryEntry>[] = [
     textCell([tenant ?? 'All', mode, accountRef].filter((name) => name !== null).join(' ')),
   ),
   column(['operator', 'Operator', 'minor'], ({ actor }) => textCell(actor)),
-  column(['outcome', 'State'], ({ outcome }) =>
-    stateCell(outcome === null ? 'Running' : (OUTCOMES[outcome] ?? outcome)),
-  ),
+  column(['outcome', 'State'], ({ outcome }) => stateCell(capital(outcome ?? 'running'))),
   column(['error', 'Error', 'minor'], ({ details }) =>
     textCell(typeof details['error'] === 'string' ? details['error'] : ''),
   ),

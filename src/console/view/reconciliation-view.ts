@@ -3,7 +3,7 @@ import type {
   ReconciliationDifference,
 } from '../../operations/ledger/ledger-reconciliation.js';
 import { signedMovement, MOVEMENTS } from '../../operations/ledger/tenant-statement.js';
-import type { Money } from '../../operations/registry/operation.js';
+import type { Money } from '../../operations/registry/printing.js';
 import { accountPath } from '../pages/customer-columns.js';
 import { amountCell, textCell } from './cells.js';
 import { column, type TableColumn } from './table.js';

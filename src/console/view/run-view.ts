@@ -1,5 +1,6 @@
 import { withThousands } from '../../foundation/thousands.js';
 import type { ShownRun } from '../../http/operations/operation-runs.js';
+import { capital } from './templates.js';
 
 /**
  * A run on a page: while it is under way its progress, and the reason why it failed.
@@ -23,12 +24,6 @@ export function runView(run: ShownRun, now: number) {
   };
 }
 
-const STATES: Readonly<Record<ShownRun['state'], string>> = {
-  running: 'Running',
-  done: 'Done',
-  failed: 'Failed',
-};
-
 /** What a comparison found. */
 export interface FoundBy {
   readonly hasDifferences?: boolean;
@@ -38,7 +33,7 @@ export interface FoundBy {
 export function stateOf(run: Pick<ShownRun, 'state' | 'error'> & FoundBy): string {
   const { state, error, hasDifferences = false } = run;
   if (state === 'done' && hasDifferences) return 'Differences found';
-  return state === 'failed' && error?.startsWith('stopped') ? 'Cancelled' : STATES[state];
+  return state === 'failed' && error?.startsWith('stopped') ? 'Cancelled' : capital(state);
 }
 
 /** A run keeps its arguments, but not the files that it was given. */
@@ -52,8 +47,7 @@ export const isRepeatable = ({
 
 /** `ledger replay` reads `Replay`, `payment sync` reads `Payment sync`. */
 export function runTitle(operation: string): string {
-  const words = operation.replace(/^ledger /, '');
-  return words.slice(0, 1).toUpperCase() + words.slice(1);
+  return capital(operation.replace(/^ledger /, ''));
 }
 
 /** `done` at the end, which readers of the page wait for. */

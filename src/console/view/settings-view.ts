@@ -114,8 +114,9 @@ export const GRACES = [
   { value: '0', words: 'None: it ends now' },
 ];
 
-/** By the beginnings of the lines of `changeSettings`. */
+/** By the beginnings of the lines of `changeSettings` and `suspendWithAudit`. */
 export const FIELDS_BY_LINES: FieldNames = {
+  'the reason ': 'reason',
   'allowed origins:': 'origins',
   'mails of the test mode:': 'addresses',
   'domains of senders:': 'domains',

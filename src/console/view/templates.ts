@@ -1,6 +1,6 @@
 import Handlebars from 'handlebars';
 import { ownMember } from '../../domain/own-member.js';
-import type { Money } from '../../operations/registry/operation.js';
+import type { Money } from '../../operations/registry/printing.js';
 import { withThousands } from '../../foundation/thousands.js';
 import { assetPath } from '../assets/assets.js';
 import { valueIn, type FieldOption, type Wrong } from './field.js';

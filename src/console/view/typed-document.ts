@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
+import type { Form } from '../sessions/form.js';
 import { DEPTH_MAX, isDeeperThan } from '../../foundation/json-text.js';
 
-/** A JSON document that is edited in a text field. */
+/** A JSON document that is edited in a text field, or in a form for its members. */
+
+/** Whether a page shows the text field: chosen now, or before. */
+export const isJsonView = (form: Pick<Form, 'text'>): boolean => {
+  const action = form.text('action');
+  return action === 'json' || (form.text('view') === 'json' && action !== 'form');
+};
 
 /** Names a text that was shown. Browsers send other line ends than they were sent. */
 export const digestOfText = (text: string): string =>

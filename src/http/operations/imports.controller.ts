@@ -16,7 +16,7 @@ import {
 import { IMPORT_ROLES, isImportKind } from '../../operations/imports/import.operations.js';
 import { outcomeOf } from '../../operations/outcome.js';
 import { mode } from '../../operations/registry/members.js';
-import { scopeOf } from '../../operations/registry/operation.js';
+import { scopeOf } from '../../operations/registry/context.js';
 import type { RecordedRun } from '../../runs/recorded-runs.js';
 import { OperatorCall } from '../credentials/call.js';
 import { Access } from '../edge/access.js';

@@ -2,13 +2,12 @@ import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { Staff } from '../../operations/audit.js';
 import { outcomeOf, type Outcome } from '../../operations/outcome.js';
 import {
-  scopeIn,
-  scopeOf,
-  shownParameters,
-  type Operation,
   type OperationContext,
   type PaymentWorld,
-} from '../../operations/registry/operation.js';
+  scopeIn,
+  scopeOf,
+} from '../../operations/registry/context.js';
+import { type Operation, shownParameters } from '../../operations/registry/operation.js';
 import type { RunRequest, OperationRuns, Run, RunContext } from './operation-runs.js';
 import type { OperationsCore } from './operations-core.js';
 import { done } from './refusals.js';

@@ -14,13 +14,9 @@ import {
 } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiCreatedResponse, ApiHeader, ApiOkResponse } from '@nestjs/swagger';
 import * as z from 'zod';
-import {
-  brokenRule,
-  membersIn,
-  scopeIn,
-  type Operation,
-  type OperationRoute,
-} from '../../operations/registry/operation.js';
+import { scopeIn } from '../../operations/registry/context.js';
+import { brokenRule, membersIn, type Operation } from '../../operations/registry/operation.js';
+import type { OperationRoute } from '../../operations/registry/routes.js';
 import { OperatorCall } from '../credentials/call.js';
 import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';

@@ -1,6 +1,6 @@
 import type { PersonId, WithheldReason } from '../../domain/account/account.events.js';
 import type { PromisedValue, RewardValue } from '../../domain/program.js';
-import type { Money } from '../registry/operation.js';
+import type { Money } from '../registry/printing.js';
 
 /** Facts that the words of an event name, next to the event itself. */
 export interface Known {

@@ -4,7 +4,8 @@ import { personNamed, shownStaff } from '../audit.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import { readFrom } from '../rebuilt-read-models.js';
 import { given, help, limit, tenant, text, time } from '../registry/members.js';
-import { serviceOperation, type Operation, get } from '../registry/operation.js';
+import { type Operation, serviceOperation } from '../registry/operation.js';
+import { get } from '../registry/routes.js';
 import { tenantNamed } from '../tenants/tenant-operation.js';
 
 export const operations: readonly Operation[] = [

@@ -6,13 +6,8 @@ import { onceIfKeyed } from '../operator-keys.js';
 import { notDone } from '../outcome.js';
 import { fullId } from '../registry/full-id.js';
 import { given, help, json, limit, text, textUpTo } from '../registry/members.js';
-import {
-  ledgerOperation,
-  recordedOperation,
-  type Operation,
-  get,
-  remove,
-} from '../registry/operation.js';
+import { ledgerOperation, type Operation, recordedOperation } from '../registry/operation.js';
+import { get, remove } from '../registry/routes.js';
 import { EXPORT_NOT_FOUND, listExports } from './export-commands.js';
 import { runExport } from './run-export.js';
 

@@ -2,7 +2,7 @@ import type { ExportRequest } from '../../exports/exports.js';
 import type { ShownExport } from '../../exports/shown-export.js';
 import { pause } from '../../foundation/pause.js';
 import { auditedOn } from '../audited.js';
-import type { ScopedContext } from '../registry/operation.js';
+import type { ScopedContext } from '../registry/context.js';
 import { requestExport, showExport } from './export-commands.js';
 import { writeExportsHere } from './write-exports-here.js';
 import { notDone } from '../outcome.js';

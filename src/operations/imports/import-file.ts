@@ -12,7 +12,7 @@ import { RunFiles } from '../../runs/run-files.js';
 import { withThousands } from '../../foundation/thousands.js';
 import { actorOf, recordDone } from '../audit.js';
 import { NotDone, notDoneAbout } from '../outcome.js';
-import type { ScopedContext } from '../registry/operation.js';
+import type { ScopedContext } from '../registry/context.js';
 import { ResultFile } from './result-file.js';
 
 export interface ImportRequest {

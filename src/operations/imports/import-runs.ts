@@ -4,7 +4,7 @@ import type { ImportKind } from '../../imports/rows/import-rows.js';
 import { RecordedRuns, type RecordedRun } from '../../runs/recorded-runs.js';
 import type { Core } from '../../stores/core.js';
 import { NotDone } from '../outcome.js';
-import { scopeOf } from '../registry/operation.js';
+import { scopeOf } from '../registry/context.js';
 
 /** An import as operators see it. Times are ISO 8601. */
 export type ShownImport = ReturnType<typeof shownImport>;

@@ -4,14 +4,9 @@ import type { ImportKind } from '../../imports/rows/import-rows.js';
 import { isEqual, type UnitControl } from '../../imports/runs/control.js';
 import type { ImportAnswer } from '../../imports/runs/run-import.js';
 import { given, help, text } from '../registry/members.js';
-import {
-  get,
-  ledgerOperation,
-  tenantOperation,
-  type Ending,
-  type Operation,
-  type Printer,
-} from '../registry/operation.js';
+import { ledgerOperation, type Operation, tenantOperation } from '../registry/operation.js';
+import type { Ending, Printer } from '../registry/printing.js';
+import { get } from '../registry/routes.js';
 import { overlap } from '../written-file.js';
 import { importFile } from './import-file.js';
 import { findImport, listImports, shownImport, type ShownImport } from './import-runs.js';

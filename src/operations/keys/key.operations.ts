@@ -9,7 +9,7 @@ import {
 import { readMasterKeyFile } from '../../privacy/master-key.js';
 import { recordEverywhere } from '../audit.js';
 import { help, text } from '../registry/members.js';
-import { serviceOperation, type Operation } from '../registry/operation.js';
+import { type Operation, serviceOperation } from '../registry/operation.js';
 
 const LOOK_AGAIN_MS = 250;
 

@@ -8,16 +8,9 @@ import { auditedOn, type Done } from '../audited.js';
 import { NotDone } from '../outcome.js';
 import { fullId } from '../registry/full-id.js';
 import { given, help, limit, reason, text } from '../registry/members.js';
-import {
-  recordedOperation,
-  scopeOf,
-  serviceOperation,
-  type Operation,
-  type OperationContext,
-  type ScopedContext,
-  get,
-  post,
-} from '../registry/operation.js';
+import { type OperationContext, type ScopedContext, scopeOf } from '../registry/context.js';
+import { type Operation, recordedOperation, serviceOperation } from '../registry/operation.js';
+import { get, post } from '../registry/routes.js';
 import { checkUnit } from './known-unit.js';
 import { adjustWithAudit } from './ledger-adjustment.js';
 import {

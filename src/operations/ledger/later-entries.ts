@@ -4,7 +4,7 @@ import type { Scope } from '../../domain/scope.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { fetchRow, tables } from '../../postgres/statements.js';
-import type { ScopedContext } from '../registry/operation.js';
+import type { ScopedContext } from '../registry/context.js';
 import { POSTED } from './ledger-entries.js';
 import { postAccount, readAccount } from './ledger-reconciliation.js';
 import { DAY, DAY_MS, parsePeriod } from './ledger-selection.js';

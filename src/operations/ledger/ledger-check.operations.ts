@@ -6,13 +6,9 @@ import { publicKeyIn, verifyExport } from '../../chain/exported-chain.js';
 import { recordEverywhere } from '../audit.js';
 import { auditedOn } from '../audited.js';
 import { given, help, mode, month, reason, tenant, text, time } from '../registry/members.js';
-import {
-  recordedOperation,
-  scopeOf,
-  serviceOperation,
-  type Operation,
-  post,
-} from '../registry/operation.js';
+import { scopeOf } from '../registry/context.js';
+import { type Operation, recordedOperation, serviceOperation } from '../registry/operation.js';
+import { post } from '../registry/routes.js';
 import { parseBalances } from './balance-file.js';
 import { noteLater } from './later-entries.js';
 import { ledgerDigest } from './ledger-digest.js';

@@ -7,7 +7,7 @@ import type { EventLog, Position, RecordedEvent } from '../../event-log/event-lo
 import { logPages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { accountNotFound } from '../outcome.js';
-import type { OperationContext } from '../registry/operation.js';
+import type { OperationContext } from '../registry/context.js';
 import type { Selection } from './ledger-selection.js';
 
 export type LogReads = Pick<Core, 'log' | 'codec'>;

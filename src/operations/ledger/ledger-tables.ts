@@ -1,6 +1,6 @@
 import type { Statement, StatementLine } from '../../bookkeeping/statement.js';
 import { csvLines, oneLine } from '../../exports/files/csv-lines.js';
-import type { Printer, ShownColumn } from '../registry/operation.js';
+import type { Printer, ShownColumn } from '../registry/printing.js';
 import type { Reconciliation, ReconciliationDifference } from './ledger-reconciliation.js';
 import type { Difference } from './replay/comparison.js';
 import {

@@ -9,7 +9,8 @@ import {
   LiveGenerations,
   ReadModelsIncomplete,
 } from '../../projecting/generations/live-generations.js';
-import type { OperationContext, Money } from '../registry/operation.js';
+import type { OperationContext } from '../registry/context.js';
+import type { Money } from '../registry/printing.js';
 
 /** Whose amounts are shown: an account's, each account's, or sums over all; none: own formats. */
 export type Amounts = { readonly account: string } | 'each' | 'all' | 'none';

@@ -1,12 +1,8 @@
 import * as z from 'zod';
 import { day, given, help, month, reason, text, time } from '../registry/members.js';
-import {
-  get,
-  type Operation,
-  post,
-  recordedOperation,
-  type ScopedContext,
-} from '../registry/operation.js';
+import type { ScopedContext } from '../registry/context.js';
+import { type Operation, recordedOperation } from '../registry/operation.js';
+import { get, post } from '../registry/routes.js';
 import type { Statement } from '../../bookkeeping/statement.js';
 import type { Done } from '../audited.js';
 import { spanOf } from './ledger-reconciliation.js';

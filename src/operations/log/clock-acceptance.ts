@@ -4,7 +4,7 @@ import { run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { recordDone, recordOperation, shownStaff, type Operation } from '../audit.js';
 import { notDone } from '../outcome.js';
-import type { OperationContext } from '../registry/operation.js';
+import type { OperationContext } from '../registry/context.js';
 
 /**
  * `log accept-clock`: records the acceptance in every tenant's part of the log, on a core that

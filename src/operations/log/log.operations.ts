@@ -1,6 +1,6 @@
 import { durationText } from '../../foundation/duration.js';
 import { help, text } from '../registry/members.js';
-import { serviceOperation, type Operation } from '../registry/operation.js';
+import { type Operation, serviceOperation } from '../registry/operation.js';
 import { acceptClock } from './clock-acceptance.js';
 
 export const operations: readonly Operation[] = [

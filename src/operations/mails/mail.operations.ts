@@ -14,14 +14,9 @@ import type { DeliveryPage, DeliverySort } from '../../work-queue/listed-deliver
 import { NotDone } from '../outcome.js';
 import { fullId, idsOf } from '../registry/full-id.js';
 import { help, limit, text } from '../registry/members.js';
+import { ledgerOperation, type Operation, recordedOperation } from '../registry/operation.js';
+import { get, post } from '../registry/routes.js';
 import { pagesOf } from '../webhooks/delivery-pages.js';
-import {
-  ledgerOperation,
-  recordedOperation,
-  type Operation,
-  get,
-  post,
-} from '../registry/operation.js';
 
 /** A mail as operators see it: it names no person. */
 export type ShownMail = ReturnType<typeof shownMail>;

@@ -19,7 +19,7 @@ import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import type { Done } from '../audited.js';
-import type { PaymentWorld, RecordingContext, ScopedContext } from '../registry/operation.js';
+import type { PaymentWorld, RecordingContext, ScopedContext } from '../registry/context.js';
 import { tenantNamed } from '../tenants/tenant-operation.js';
 import { accountNotFound, decided, notDone } from '../outcome.js';
 

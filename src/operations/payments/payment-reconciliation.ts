@@ -6,7 +6,7 @@ import type { Scope } from '../../domain/scope.js';
 import { ProviderFailure, type ProviderCalls } from '../../payments/payment-provider.js';
 import { accountsInLog } from '../ledger/ledger-entries.js';
 import { notDone } from '../outcome.js';
-import type { RecordingContext } from '../registry/operation.js';
+import type { RecordingContext } from '../registry/context.js';
 import { formerRewards, type FormerRewards } from './former-rewards.js';
 import { connected, type PaymentCore } from './payment-commands.js';
 

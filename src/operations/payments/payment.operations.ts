@@ -1,12 +1,7 @@
 import { given, help, text, textUpTo, time } from '../registry/members.js';
-import {
-  ledgerOperation,
-  printFacts as print,
-  recordedOperation,
-  type Operation,
-  get,
-  post,
-} from '../registry/operation.js';
+import { ledgerOperation, type Operation, recordedOperation } from '../registry/operation.js';
+import { printFacts as print } from '../registry/printing.js';
+import { get, post } from '../registry/routes.js';
 import {
   connectPayments,
   disconnectPayments,

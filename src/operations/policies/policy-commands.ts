@@ -24,7 +24,7 @@ import { AnnouncementsHandler } from '../../webhooks/deliveries/announcements-ha
 import { staffSays } from '../audit.js';
 import { auditedOn } from '../audited.js';
 import { NotDone, quoted } from '../outcome.js';
-import type { OperationContext } from '../registry/operation.js';
+import type { OperationContext } from '../registry/context.js';
 
 /**
  * Operations on parked reactions and announcements: each returns the document that `--json` prints.

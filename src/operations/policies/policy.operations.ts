@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { limit, text, help, given } from '../registry/members.js';
-import { serviceOperation, type Operation, get, post } from '../registry/operation.js';
+import { type Operation, serviceOperation } from '../registry/operation.js';
+import { get, post } from '../registry/routes.js';
 import { retryParkedReactions, showParked, skipParkedReaction } from './policy-commands.js';
 
 const id = help(text, 'the id of the reaction');

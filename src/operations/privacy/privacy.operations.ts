@@ -16,7 +16,7 @@ import { customerStreams, replayErasures } from '../../stores/erasure-replay.js'
 import { countOtherReleases } from '../../stores/release.js';
 import { actorOf } from '../audit.js';
 import { given } from '../registry/members.js';
-import { serviceOperation, type Operation } from '../registry/operation.js';
+import { type Operation, serviceOperation } from '../registry/operation.js';
 import { notDone } from '../outcome.js';
 
 const PAGE = 1_000;

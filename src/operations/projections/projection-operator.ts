@@ -20,7 +20,7 @@ import {
 import { describeError, isDataError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
 import { shownStaff, type Staff } from '../audit.js';
-import type { OperationContext } from '../registry/operation.js';
+import type { OperationContext } from '../registry/context.js';
 import { NotDone, notDone, notDoneAbout, quoted } from '../outcome.js';
 
 /** The connections and parts that operations on read models use. */

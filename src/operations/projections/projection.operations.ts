@@ -4,13 +4,9 @@ import type { RebuildProgress } from '../../projecting/generations/rebuild.js';
 import type { ObservedGenerations } from '../../projecting/generations/switch-generations.js';
 import type { Projector } from '../../projecting/projector.js';
 import { given, help, limit, mode, text } from '../registry/members.js';
-import {
-  serviceOperation,
-  type Operation,
-  type OperationContext,
-  get,
-  post,
-} from '../registry/operation.js';
+import type { OperationContext } from '../registry/context.js';
+import { type Operation, serviceOperation } from '../registry/operation.js';
+import { get, post } from '../registry/routes.js';
 import {
   diffProjection,
   planRebuild,

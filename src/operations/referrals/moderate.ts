@@ -10,7 +10,8 @@ import { staffSays, type StaffMeta } from '../audit.js';
 import { onceIfKeyed } from '../operator-keys.js';
 import { notDone } from '../outcome.js';
 import { text, textUpTo } from '../registry/members.js';
-import { recordedOperation, type RecordingContext } from '../registry/operation.js';
+import type { RecordingContext } from '../registry/context.js';
+import { recordedOperation } from '../registry/operation.js';
 import { undoOf } from './decided-referrals.js';
 import { moderateReferrals } from './moderate-referrals.js';
 

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { modeOf, type Scope } from '../../domain/scope.js';
 import { fetchRows } from '../../postgres/statements.js';
 import { notDone } from '../outcome.js';
-import type { OperationContext } from './operation.js';
+import type { OperationContext } from './context.js';
 
 /** The shortest prefix that stands for an id. */
 const PREFIX_MIN = 8;

@@ -1,143 +1,18 @@
-import type { Pool } from 'pg';
 import type * as z from 'zod';
-import type { CurrentOperators, OperatorRole } from '../../config/operators.js';
-import type { Refusal } from '../../domain/refusal.js';
-import type { Scope, ScopeOfMode } from '../../domain/scope.js';
-import { ledgerOf } from '../../domain/tenant/test-clock.js';
-import type { PaymentProvider } from '../../payments/payment-provider.js';
-import type { Core } from '../../stores/core.js';
-import { isAlias } from '../../tenants/tenant-directory.js';
-import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
-import type { Staff, StaffMeta } from '../audit.js';
+import type { OperatorRole } from '../../config/operators.js';
+import type { Scope } from '../../domain/scope.js';
 import { auditedOn, type Done } from '../audited.js';
-import type { KeyedBy } from '../operator-keys.js';
-import { channels, mode, tenant } from './members.js';
+import { type Outcome, outcomeOf, type WordFor } from '../outcome.js';
 import {
-  type OperationRefusalCode,
-  type Outcome,
-  outcomeOf,
-  tenantNotFound,
-  type WordFor,
-} from '../outcome.js';
-
-/** What operations on payments need apart from the stores. */
-export interface PaymentWorld {
-  /** Loaded when it is first needed. */
-  readonly provider: () => Promise<PaymentProvider>;
-  /** Of outgoing requests. */
-  readonly guard: () => Promise<EndpointGuard>;
-  readonly publicUrl: () => string;
-}
-
-/** What an operation works with, whichever channel it is called in. */
-export interface OperationContext {
-  readonly core: Core;
-  /** Connections for work on read models: without a statement timeout. */
-  readonly operationsPool: () => Pool;
-  readonly payments: PaymentWorld;
-  /** The operator. */
-  readonly by: Staff;
-  /** Aborted by Ctrl-C, by an operator who stops the run, and when the process stops. */
-  readonly signal: AbortSignal;
-  readonly onProgress: (phase: string, done: number, total?: number) => void;
-  /** Called between pieces of long work: requests come first. */
-  readonly pauseForRequests: () => Promise<void>;
-  /** A line for people, apart from the document: standard error, nothing over HTTP. */
-  readonly note: (line: string) => void;
-  /** A line about finished work that could not be recorded: standard error, the log. */
-  readonly warn: (line: string) => void;
-  /** Called when the effect is that of an earlier call. */
-  readonly onReplayed: () => void;
-  /** The idempotency key; undefined: none was given. */
-  readonly keyed?: KeyedBy | undefined;
-  /** Those who may approve a correction; undefined: the command line trusts its caller. */
-  readonly operators?: CurrentOperators | undefined;
-  /** Writes a piece of a stream to standard output. */
-  readonly write: (piece: string | Uint8Array) => Promise<void>;
-}
-
-/** Of a tenant and mode; the tenant exists. */
-export interface ScopedContext extends OperationContext {
-  readonly scope: Scope;
-}
-
-/** Of an operation that an audit event records. */
-export interface RecordingContext extends ScopedContext {
-  /** Of the operation's command. */
-  readonly meta: StaffMeta;
-}
-
-/**
- * A column of a table for people: the member of a row that is also its title; or its title, the
- * member or a function of the row, and whether it is right-aligned with its thousands apart.
- */
-export type ShownColumn<Row> =
-  | (keyof Row & string)
-  | readonly [title: string, cell: (keyof Row & string) | ((row: Row) => unknown), kind?: 'amount'];
-
-/** How people see amounts in a unit, of an account or of all; undefined: as numbers. */
-export type Money = (
-  unit: string,
-  account?: string,
-) => ((amount: number | bigint) => string) | undefined;
-
-/** Writes for people on the command line. */
-export interface Printer {
-  readonly line: (text: string) => void;
-  /** @param of whose the amounts are; default: each row has its unit and account. */
-  readonly table: <Row>(
-    columns: readonly ShownColumn<Row>[],
-    rows: readonly Row[],
-    of?: { readonly unit: string; readonly account?: string },
-  ) => void;
-  /** Standard error. */
-  readonly note: (text: string) => void;
-}
-
-/** A line for each member of a document: `name: value`. */
-export function printFacts(document: object, { line }: Printer): void {
-  for (const [name, value] of Object.entries(document) as readonly [string, unknown][]) {
-    line(`${name}: ${textOf(value)}`);
-  }
-}
-
-/** A value in a cell or a line. */
-export const textOf = (value: unknown): string =>
-  typeof value === 'string' ? value : value === null ? '' : (JSON.stringify(value) ?? '');
-
-/** A document that is a finding: the line for people, and the exit code of the command line. */
-export interface Ending {
-  readonly exitCode: 1 | 2 | 3;
-  readonly line: string;
-}
-
-export interface OperationRoute {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below `/operations/`; members in braces: `ledger/{tenant}/statement`. */
-  readonly path: string;
-  readonly status?: 201;
-  /** Members that only HTTP requires. */
-  readonly required?: readonly string[];
-  /** Refusals with an error code of their own, in the order of the API reference. */
-  readonly refusals?: readonly (OperationRefusalCode | Refusal | 'FORBIDDEN')[];
-  /** The schema of the answer, where it is more than a document. */
-  readonly schema?: object;
-  /** The member that the body is as a whole. */
-  readonly body?: string;
-}
-
-/** @param refusals see `OperationRoute`. */
-const routeBy =
-  (method: OperationRoute['method']) =>
-  (path: string, ...refusals: NonNullable<OperationRoute['refusals']>): OperationRoute => ({
-    method,
-    path,
-    refusals,
-  });
-export const get = routeBy('GET');
-export const post = routeBy('POST');
-export const put = routeBy('PUT');
-export const remove = routeBy('DELETE');
+  type MachineContext,
+  type OperationContext,
+  type RecordingContext,
+  type ScopedContext,
+  scopeOf,
+} from './context.js';
+import { channels, mode, tenant } from './members.js';
+import type { Ending, Money, Printer, ShownColumn } from './printing.js';
+import type { OperationRoute } from './routes.js';
 
 /** A rule between members of a request. */
 export interface RequestRule<Request> {
@@ -238,9 +113,6 @@ type Scoped<S extends Shape> = Tenanted<S> & { mode: typeof mode };
 const NO_MEMBERS = {};
 type NoMembers = typeof NO_MEMBERS;
 type Element<T> = T extends readonly (infer E)[] ? E : never;
-
-/** What an operation without stores works with. */
-export type MachineContext = Pick<OperationContext, 'by' | 'signal' | 'onProgress' | 'note'>;
 
 /** An operation on files of this machine; on the command line only. */
 export const machineOperation = <Document, S extends Shape = NoMembers, Row = Element<Document>>(
@@ -345,24 +217,6 @@ export function brokenRule(
     if (line !== undefined) return withWords(line, wordFor);
   }
   return undefined;
-}
-
-/** The ledger of a request. @throws {NotDone} */
-export async function scopeOf(
-  { tenants }: Pick<Core, 'tenants'>,
-  request: unknown,
-): Promise<Scope> {
-  const { tenant: alias, mode: ofMode = 'live' } = request as Pick<ScopeOfMode, 'tenant'> &
-    Partial<ScopeOfMode>;
-  const found = isAlias(alias) ? await tenants.find(alias) : undefined;
-  if (found === undefined) throw tenantNotFound(alias);
-  return ledgerOf(found, ofMode);
-}
-
-/** The tenant and mode of a run, as its request names them; undefined: of no single one. */
-export function scopeIn(request: unknown): ScopeOfMode | undefined {
-  const { tenant: alias, mode: ofMode } = request as Partial<ScopeOfMode>;
-  return alias === undefined || ofMode === undefined ? undefined : { tenant: alias, mode: ofMode };
 }
 
 /** What a run of the operation shows of its request. */

@@ -3,12 +3,12 @@ import type { Core } from '../../stores/core.js';
 import { given, help, text } from '../registry/members.js';
 import {
   ledgerOperation,
-  post,
+  type Operation,
   recordedTenantOperation,
   tenantOperation,
-  type Operation,
-  type Printer,
 } from '../registry/operation.js';
+import type { Printer } from '../registry/printing.js';
+import { post } from '../registry/routes.js';
 import { ISO_TIME } from '../../foundation/instant.js';
 import { applyProgram, programOf } from './apply-program.js';
 import { forecastProgram, type ProgramForecast } from './program-forecast.js';

@@ -4,8 +4,8 @@ import { ownMember } from '../../domain/own-member.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
 import { shownFormats } from '../../domain/tenant/unit-settings.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
-import type { Printer } from '../registry/operation.js';
-import { clockDocument } from './test-clock.js';
+import type { Printer } from '../registry/printing.js';
+import { clockDocument } from './clock.operations.js';
 
 const timeText = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString();

@@ -7,14 +7,13 @@ import { MAIL_TYPES } from '../../themes/theme-instance.js';
 import { auditedOn } from '../audited.js';
 import { duration, given, help, msOf, text } from '../registry/members.js';
 import {
-  get,
-  put,
+  type Operation,
   recordedOperation,
   recordedTenantOperation,
   serviceOperation,
   tenantOperation,
-  type Operation,
 } from '../registry/operation.js';
+import { get, put } from '../registry/routes.js';
 import { programOf } from './apply-program.js';
 import { clockOperations } from './clock.operations.js';
 import { tenantNamed } from './tenant-operation.js';

@@ -9,7 +9,7 @@ import type { MailType } from '../../themes/theme-instance.js';
 import { DEFAULT_LANGUAGE, fallbacksOf } from '../../themes/theme-locale.js';
 import { Themes, type LocalizedTheme } from '../../themes/themes.js';
 import { unknownNamesOfMail } from '../../themes/unknown-names.js';
-import type { ScopedContext } from '../registry/operation.js';
+import type { ScopedContext } from '../registry/context.js';
 import { ThemeNotDone, checkLocale, type NamedTheme } from './theme-commands.js';
 import { notDone } from '../outcome.js';
 

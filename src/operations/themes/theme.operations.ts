@@ -3,14 +3,8 @@ import { MAIL_TYPES } from '../../themes/theme-instance.js';
 import { LOCALE } from '../../themes/theme-locale.js';
 import { THEME_DOCUMENT, THEME_VALUES } from '../../themes/theme-schema.js';
 import { given, help, text, wholeNumber } from '../registry/members.js';
-import {
-  ledgerOperation,
-  recordedOperation,
-  type Operation,
-  get,
-  post,
-  put,
-} from '../registry/operation.js';
+import { ledgerOperation, type Operation, recordedOperation } from '../registry/operation.js';
+import { get, post, put } from '../registry/routes.js';
 import {
   HISTORY_MAX,
   putTheme,

@@ -18,7 +18,7 @@ import { WebhookForwarder } from '../../webhooks/sending/webhook-forwarder.js';
 import type { PostResult } from '../../webhooks/sending/webhook-post.js';
 import type { WebhookEnvelope } from '../../webhooks/signing/signed-webhook.js';
 import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
-import type { ScopedContext } from '../registry/operation.js';
+import type { ScopedContext } from '../registry/context.js';
 import { lineOf } from './webhook-line.js';
 
 interface ListenRequest {

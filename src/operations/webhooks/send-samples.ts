@@ -13,7 +13,7 @@ import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
 import type { Subscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
 import type { Done } from '../audited.js';
 import { notDone } from '../outcome.js';
-import type { ScopedContext } from '../registry/operation.js';
+import type { ScopedContext } from '../registry/context.js';
 import { enabled } from './webhook-commands.js';
 
 export const isAccepted = ({ status }: SendResult): boolean =>

@@ -22,17 +22,15 @@ import {
   textUpTo,
   time,
 } from '../registry/members.js';
+import type { ScopedContext } from '../registry/context.js';
 import {
   ledgerOperation,
-  printFacts as print,
+  type Operation,
   recordedOperation,
   serviceOperation,
-  type Operation,
-  type ScopedContext,
-  get,
-  post,
-  remove,
 } from '../registry/operation.js';
+import { printFacts as print } from '../registry/printing.js';
+import { get, post, remove } from '../registry/routes.js';
 import { listenToWebhooks } from './listen-to-webhooks.js';
 import { isAccepted, sendSample, testEndpoint } from './send-samples.js';
 import {

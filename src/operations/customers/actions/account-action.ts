@@ -12,7 +12,7 @@ import type { Done } from '../../audited.js';
 import { keyRefused, onceIfKeyed } from '../../operator-keys.js';
 import { type Argument, NotDone } from '../../outcome.js';
 import { help, text } from '../../registry/members.js';
-import type { RecordingContext } from '../../registry/operation.js';
+import type { RecordingContext } from '../../registry/context.js';
 
 /**
  * Support's actions on an account: the commands of the HTTP interface, with the operator as actor.

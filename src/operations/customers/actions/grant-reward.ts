@@ -14,7 +14,8 @@ import { proposeNow } from '../../ledger/proposal-steps.js';
 import { onceIfKeyed } from '../../operator-keys.js';
 import { notDoneAbout } from '../../outcome.js';
 import { reason, text, textUpTo, wholeNumber } from '../../registry/members.js';
-import { recordedOperation, type RecordingContext } from '../../registry/operation.js';
+import type { RecordingContext } from '../../registry/context.js';
+import { recordedOperation } from '../../registry/operation.js';
 import {
   namedIn,
   OF_USER,
