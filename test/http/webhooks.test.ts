@@ -1,10 +1,10 @@
 import { Webhook } from 'standardwebhooks';
 import {
+  listedDeliveries,
   resendDeliveries,
-  showDeliveries,
   showDelivery,
-  showEndpoints,
-} from '../../src/operations/webhooks/webhook-commands.js';
+} from '../../src/operations/webhooks/deliveries.js';
+import { showEndpoints } from '../../src/operations/webhooks/endpoints.js';
 import type { Mode } from '../../src/domain/scope.js';
 import type { Json } from '../support/api-client.js';
 import { aPerson, give, type Person } from '../support/people.js';
@@ -225,7 +225,7 @@ test('a failed delivery is sent again with the same id and body, and its attempt
   expect(second?.body.equals(first?.body ?? Buffer.of())).toBe(true);
   expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
   const delivered = async () =>
-    (await showDeliveries(core(), scope(), { state: 'DELIVERED', limit: 10 })) as readonly {
+    (await listedDeliveries(core(), scope(), { state: 'DELIVERED', limit: 10 })) as readonly {
       id: string;
     }[];
   await eventually(async () => (await delivered()).length === 1);
@@ -277,7 +277,7 @@ test('a delivery shows the body that was sent, its headers without signatures, a
   const ann = await aPerson(tenant.live, { firstName: 'Ann' });
   const created = await receiver.requests('/shown', 2);
   const sent = created.find(({ body }) => String(body).includes('"type":"user.created"'));
-  const listed = await showDeliveries(core(), scope(), { type: 'user.created', limit: 5 });
+  const listed = await listedDeliveries(core(), scope(), { type: 'user.created', limit: 5 });
   const [delivery] = listed;
   if (delivery === undefined) throw new Error('no delivery is listed');
 

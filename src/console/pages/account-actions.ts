@@ -31,18 +31,7 @@ export interface ActionResult {
   readonly preview?: GrantPreview;
 }
 
-/** What a grant will book, for its confirmation. */
-export interface GrantPreview {
-  readonly booked: string;
-  readonly user: string;
-  readonly account: string;
-  /** A moment; null: it does not expire. */
-  readonly expires: string | null;
-  /** It is above the limit of the operator: finance approves it. */
-  readonly isProposed: boolean;
-  /** That the confirmation carries. */
-  readonly shown: string;
-}
+type GrantPreview = Awaited<ReturnType<AccountActions['preview']>>;
 
 /** The account of the page, as its forms need it. */
 interface OfPage {
@@ -65,10 +54,7 @@ const GRANT_TYPES = [
   { value: 'PCT_DISCOUNT', words: 'Percent discount' },
 ] as const;
 
-const GRANT_FIELDS = [
-  ...(['user', 'type', 'unit', 'amount'] as const),
-  ...(['percent', 'name', 'expires', 'reason'] as const),
-];
+const GRANT_FIELDS = ['user', 'type', 'unit', 'amount', 'percent', 'name', 'expires', 'reason'];
 
 /** The entries of a grant and its amount in the unit, which its confirmation sends again. */
 const shownOf = ({ form }: Pick<TenantCall, 'form'>, { amount }: Partial<AskedGrant>): string =>
@@ -154,13 +140,11 @@ export class AccountActions {
     return { ...shared, type: 'CREDIT', unit, amount: typed.amount };
   }
 
-  /** @param request of the operation, checked. */
-  private async preview(
-    call: TenantCall,
-    request: Readonly<Record<string, unknown>>,
-  ): Promise<GrantPreview> {
+  /** What a grant will book, for its confirmation. @param request of the operation, checked. */
+  async preview(call: TenantCall, request: Readonly<Record<string, unknown>>) {
     const { core } = this.pages;
     const { account, user, unit, amount, percent, expires } = request as AskedGrant;
+    /** `expires` is a moment; null: the reward does not expire. The confirmation sends `shown`. */
     const shared = {
       user,
       account,
@@ -173,6 +157,7 @@ export class AccountActions {
     const money = amountText(amount, unit, () => format && moneyText(format));
     const exact = amountText(amount, unit, undefined);
     const asked = { account, unit, amount };
+    // Above the limit of the operator finance approves it.
     const isProposed = await needsApproval(core, call.ledger, staffOf(call), asked);
     return { ...shared, booked: money === exact ? exact : `${money} = ${exact}`, isProposed };
   }
@@ -185,8 +170,7 @@ export class AccountActions {
     const kind = form.text('action') || asked.action;
     if (!DONE.has(kind)) return null;
     const user = form.text('user') || asked.user;
-    const names = ['reward', 'reason', 'type', 'unit', 'amount', 'percent', 'name', 'expires'];
-    const typed = Object.fromEntries(names.map((name) => [name, form.text(name)]));
+    const typed = Object.fromEntries(GRANT_FIELDS.map((name) => [name, form.text(name)]));
     return {
       kind,
       is: Object.fromEntries([...DONE.keys()].map((one) => [one, one === kind])),

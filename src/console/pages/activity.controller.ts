@@ -134,23 +134,23 @@ function columnsFor({ operator }: ConsoleCall): readonly TableColumn<ShownActivi
     });
   };
   return [
-    column(['time', 'Time', 'unsorted'], ({ at }) => timeCell(at)),
-    column(['operator', 'Operator', 'unsorted'], (row) => textCell(row.operator ?? 'Forgotten')),
-    column(['activity', 'Activity', 'unsorted'], ({ sentence, reason }) =>
+    column(['time', 'unsorted'], ({ at }) => timeCell(at)),
+    column(['operator', 'unsorted'], (row) => textCell(row.operator ?? 'Forgotten')),
+    column(['activity', 'unsorted'], ({ sentence, reason }) =>
       textCell(sentence, { note: reason }),
     ),
-    column(['object', 'Object', 'unsorted'], objectCell),
+    column(['object', 'unsorted'], objectCell),
     ...OTHER_COLUMNS,
   ];
 }
 
 const OTHER_COLUMNS: readonly TableColumn<ShownActivity>[] = [
-  column(['tenant', 'Tenant', 'unsorted', 'minor'], ({ tenant }) => textCell(tenant)),
-  column(['mode', 'Mode', 'unsorted', 'minor'], ({ mode }) =>
+  column(['tenant', 'unsorted', 'minor'], ({ tenant }) => textCell(tenant)),
+  column(['mode', 'unsorted', 'minor'], ({ mode }) =>
     mode === null ? textCell(null) : stateCell(mode === 'live' ? 'Live' : 'Test'),
   ),
-  column(['channel', 'Channel', 'unsorted', 'minor'], ({ channel }) => textCell(channel)),
-  column(['kind', 'Kind', 'unsorted', 'minor'], ({ kind }) => textCell(KINDS[kind])),
-  column(['reason', 'Reason', 'file'], ({ reason }) => textCell(reason)),
-  column(['objectId', 'Object id', 'file'], ({ object }) => textCell(object?.id)),
+  column(['channel', 'unsorted', 'minor'], ({ channel }) => textCell(channel)),
+  column(['kind', 'unsorted', 'minor'], ({ kind }) => textCell(KINDS[kind])),
+  column(['reason', 'file'], ({ reason }) => textCell(reason)),
+  column(['objectId', 'file'], ({ object }) => textCell(object?.id)),
 ];

@@ -132,15 +132,15 @@ function columnsOf(
   text: ShownAmount,
 ): readonly TableColumn<BalanceListRow, BalanceSort>[] {
   const columns: readonly TableColumn<BalanceListRow>[] = [
-    column(['name', 'Name', 'unsorted', 'page'], ({ people, account }) =>
+    column(['name', 'unsorted', 'page'], ({ people, account }) =>
       textCell(people.join(', ') || account, { path: accountPath(path, account) }),
     ),
-    column(['account', 'Account', 'minor'], ({ account }) => idCell(account)),
-    column(['unit', 'Unit', 'minor'], ({ unit }) => textCell(unit)),
+    column(['account', 'minor'], ({ account }) => idCell(account)),
+    column(['unit', 'minor'], ({ unit }) => textCell(unit)),
     column(['balance', 'Available'], ({ available, unit, currency }) =>
       amountCell(available, text(available, unit, currency), `balance:${unit}`),
     ),
-    column(['pending', 'Pending', 'minor', 'page'], ({ pending, unit, currency }) =>
+    column(['pending', 'minor', 'page'], ({ pending, unit, currency }) =>
       amountCell(pending, text(pending, unit, currency), `pending:${unit}`),
     ),
   ];

@@ -27,12 +27,12 @@ export const userColumns = (path: string): readonly TableColumn<UserListRow, Use
     textCell(row.name, { note: row.email, path: accountPath(path, row.accountId) }),
   ),
   column(['email', 'E-mail', 'file'], ({ email }) => textCell(email)),
-  column(['userId', 'User id', 'minor'], ({ userId }) => idCell(userId)),
+  column(['userId', 'minor'], ({ userId }) => idCell(userId)),
   column(['accountId', 'Account', 'minor'], ({ accountId }) => idCell(accountId)),
-  column(['code', 'Code', 'minor'], ({ code }) => textCell(code)),
-  column(['state', 'State'], ({ state }) => stateCell(state)),
-  column(['created', 'Created', 'minor'], ({ created }) => timeCell(created)),
-  column(['blocked', 'Blocked', 'file'], ({ blocked }) => timeCell(blocked)),
+  column(['code', 'minor'], ({ code }) => textCell(code)),
+  column('state', ({ state }) => stateCell(state)),
+  column(['created', 'minor'], ({ created }) => timeCell(created)),
+  column(['blocked', 'file'], ({ blocked }) => timeCell(blocked)),
 ];
 
 /** An account id that contains `@` is shortened for viewers. */
@@ -46,7 +46,7 @@ export const ACCOUNT_COLUMNS = (
   showsPersonal: boolean,
 ): readonly TableColumn<AccountRowWithBalances, AccountSort>[] => {
   const people: readonly TableColumn<AccountRowWithBalances, AccountColumn>[] = [
-    column(['people', 'People'], (row) =>
+    column('people', (row) =>
       textCell(row.people.join(', ') || row.accountId, {
         note: row.peopleCount > row.people.length ? `${row.peopleCount} people` : null,
         path: accountPath(path, row.accountId),
@@ -55,17 +55,13 @@ export const ACCOUNT_COLUMNS = (
   ];
   const columns: readonly TableColumn<AccountRowWithBalances, AccountColumn>[] = [
     ...(showsPersonal ? people : []),
-    {
-      key: 'accountId',
-      label: 'Account',
-      cell: ({ accountId }) =>
-        showsPersonal
-          ? idCell(accountId)
-          : textCell(viewedAccount(accountId, false), { path: accountPath(path, accountId) }),
-      isMinor: showsPersonal,
-    },
-    column(['state', 'State'], ({ state }) => stateCell(state)),
-    column(['currency', 'Currency', 'minor'], (row) => textCell(row.currency)),
+    showsPersonal
+      ? column(['accountId', 'Account', 'minor'], ({ accountId }) => idCell(accountId))
+      : column(['accountId', 'Account'], ({ accountId }) =>
+          textCell(viewedAccount(accountId, false), { path: accountPath(path, accountId) }),
+        ),
+    column('state', ({ state }) => stateCell(state)),
+    column(['currency', 'minor'], (row) => textCell(row.currency)),
     column(['balances', 'Available', 'unsorted'], ({ balances, currencyOfCents }) =>
       textCell(
         balances
@@ -80,7 +76,7 @@ export const ACCOUNT_COLUMNS = (
           ),
         ]
       : []),
-    column(['opened', 'Opened', 'minor'], ({ opened }) => timeCell(opened)),
+    column(['opened', 'minor'], ({ opened }) => timeCell(opened)),
   ];
   // The balances have no order: `sorts` keeps their key out of the requests.
   return columns as readonly TableColumn<AccountRowWithBalances, AccountSort>[];
@@ -92,20 +88,20 @@ const partyCell = (path: string, { name, accountId }: ListedParty) =>
 export const referralColumns = (
   path: string,
 ): readonly TableColumn<ReferralListRow, ReferralSort>[] => [
-  column(['referred', 'Referred'], ({ referred }) => partyCell(path, referred)),
-  column(['referrer', 'Referrer'], ({ referrer }) => partyCell(path, referrer)),
-  column(['code', 'Code', 'minor'], ({ code }) => textCell(code)),
-  column(['program', 'Program', 'minor'], ({ program }) => textCell(program)),
-  column(['state', 'State'], ({ state }) => stateCell(state)),
+  column('referred', ({ referred }) => partyCell(path, referred)),
+  column('referrer', ({ referrer }) => partyCell(path, referrer)),
+  column(['code', 'minor'], ({ code }) => textCell(code)),
+  column(['program', 'minor'], ({ program }) => textCell(program)),
+  column('state', ({ state }) => stateCell(state)),
   column(['referredModeration', 'Referred side', 'minor'], (row) =>
     stateCell(row.referredModeration),
   ),
   column(['referrerModeration', 'Referrer side', 'minor'], (row) =>
     stateCell(row.referrerModeration),
   ),
-  column(['started', 'Started', 'minor'], ({ started }) => timeCell(started)),
-  column(['converted', 'Converted', 'minor'], ({ converted }) => timeCell(converted)),
-  column(['ended', 'Ended', 'file'], ({ ended }) => timeCell(ended)),
+  column(['started', 'minor'], ({ started }) => timeCell(started)),
+  column(['converted', 'minor'], ({ converted }) => timeCell(converted)),
+  column(['ended', 'file'], ({ ended }) => timeCell(ended)),
   column(['referralId', 'Referral', 'minor'], (row) => idCell(row.referralId)),
 ];
 
@@ -126,22 +122,22 @@ export const rewardColumns = ({
     textCell(row.person, { note: row.name, path: accountPath(path, row.accountId) }),
   ),
   column(['accountId', 'Account', 'minor'], (row) => idCell(row.accountId)),
-  column(['name', 'Name', 'file'], ({ name }) => textCell(name)),
-  column(['type', 'Type', 'file'], ({ type }) => textCell(type)),
-  column(['granted', 'Granted'], (row) => grantedCell(row, amount)),
-  column(['unit', 'Unit', 'file'], ({ unit }) => textCell(unit)),
-  column(['redeemed', 'Redeemed', 'minor'], ({ redeemed, unit, currency }) => {
+  column(['name', 'file'], ({ name }) => textCell(name)),
+  column(['type', 'file'], ({ type }) => textCell(type)),
+  column('granted', (row) => grantedCell(row, amount)),
+  column(['unit', 'file'], ({ unit }) => textCell(unit)),
+  column(['redeemed', 'minor'], ({ redeemed, unit, currency }) => {
     const spent = redeemed === null ? null : 0 - redeemed;
     return amountCell(spent, amount(spent, unit, currency));
   }),
-  column(['left', 'Left', 'minor'], ({ left, unit, currency }) =>
+  column(['left', 'minor'], ({ left, unit, currency }) =>
     amountCell(left, amount(left, unit, currency)),
   ),
-  column(['state', 'State'], ({ state }) => stateCell(state)),
+  column('state', ({ state }) => stateCell(state)),
   column(['given', 'Granted on', 'minor'], ({ given }) => timeCell(given)),
-  column(['expires', 'Expires', 'minor'], ({ expires }) => timeCell(expires)),
+  column(['expires', 'minor'], ({ expires }) => timeCell(expires)),
   column(['cancelled', 'Cancelled on', 'minor'], (row) => timeCell(row.cancelled)),
-  column(['currency', 'Currency', 'file'], (row) => textCell(row.currency)),
-  column(['percent', 'Percent', 'file'], (row) => amountCell(row.percent, '')),
+  column(['currency', 'file'], (row) => textCell(row.currency)),
+  column(['percent', 'file'], (row) => amountCell(row.percent, '')),
   column(['rewardId', 'Reward', 'minor'], ({ rewardId }) => idCell(rewardId)),
 ];

@@ -20,15 +20,13 @@ import { queried, queryOf, TenantPages } from './tenant-pages.js';
 type ListedTenant = Awaited<ReturnType<ConsoleHomeController['listed']>>;
 
 const COLUMNS: readonly TableColumn<ListedTenant>[] = [
-  column(['tenant', 'Tenant'], ({ alias, mode }) =>
+  column('tenant', ({ alias, mode }) =>
     textCell(alias, { path: tenantPath({ tenant: alias, mode }) }),
   ),
-  column(['mode', 'Mode'], ({ mode }) => textCell(mode === 'live' ? 'Live' : 'Test')),
-  column(['state', 'State'], ({ state }) => stateCell(state)),
-  column(['alarms', 'Alarms'], ({ alarms }) =>
-    amountCell(alarms, alarms === 0 ? 'None' : String(alarms)),
-  ),
-  column(['users', 'Users', 'minor'], ({ users }) => countCell(users)),
+  column('mode', ({ mode }) => textCell(mode === 'live' ? 'Live' : 'Test')),
+  column('state', ({ state }) => stateCell(state)),
+  column('alarms', ({ alarms }) => amountCell(alarms, alarms === 0 ? 'None' : String(alarms))),
+  column(['users', 'minor'], ({ users }) => countCell(users)),
   column(['outstanding', 'Outstanding credit'], ({ outstanding }) => textCell(outstanding || null)),
 ];
 

@@ -33,14 +33,14 @@ const nameOf = (type: string): string => TYPES.find(({ value }) => value === typ
 
 const COLUMNS: readonly TableColumn<ShownMail>[] = [
   column(['type', 'Mail'], ({ type, reason }) => textCell(nameOf(type), { note: reason })),
-  column(['state', 'State'], ({ state }) => stateCell(STATE_WORDS[state])),
-  column(['attempts', 'Attempts', 'minor'], ({ attempts }) => countCell(attempts)),
+  column('state', ({ state }) => stateCell(STATE_WORDS[state])),
+  column(['attempts', 'minor'], ({ attempts }) => countCell(attempts)),
   column(['next', 'Next attempt', 'unsorted', 'minor'], ({ nextAttemptAt }) =>
     timeCell(nextAttemptAt),
   ),
-  column(['reason', 'Reason', 'unsorted', 'file'], ({ reason }) => textCell(reason)),
-  column(['created', 'Created'], ({ created }) => timeCell(created)),
-  column(['id', 'Id', 'unsorted', 'minor'], ({ id }) => idCell(id)),
+  column(['reason', 'unsorted', 'file'], ({ reason }) => textCell(reason)),
+  column('created', ({ created }) => timeCell(created)),
+  column(['id', 'unsorted', 'minor'], ({ id }) => idCell(id)),
   column(['again', '', 'unsorted', 'page'], ({ id, state }) =>
     buttonCell(
       state === 'PENDING'

@@ -135,7 +135,7 @@ const SHOWN = [
   ...(['referred', 'referrer', 'referredModeration', 'referrerModeration'] as const),
   ...(['code', 'started'] as const),
 ];
-const SIGNALS = column(['signals', 'Signals', 'unsorted'], ({ fraudSignals }: ReferralListRow) =>
+const SIGNALS = column(['signals', 'unsorted'], ({ fraudSignals }: ReferralListRow) =>
   textCell(
     Object.entries(fraudSignals)
       .map(([name, signal]) => `${signalInWords(name, signal)}.`)
@@ -156,7 +156,7 @@ function decidedColumns(
   nameOf: (person: string) => string,
 ): readonly TableColumn<ShownDecision>[] {
   return [
-    column(['referred', 'Referred'], ({ referral }) =>
+    column('referred', ({ referral }) =>
       textCell(nameOf(referral.referredPerson), {
         note: `by ${nameOf(referral.referrerPerson)}`,
       }),
@@ -168,9 +168,9 @@ function decidedColumns(
     column(['operator', 'Decided by', 'minor'], ({ operator, isByOperator }) =>
       textCell(isByOperator ? (operator ?? 'An operator') : 'A client of the API'),
     ),
-    column(['reason', 'Reason', 'minor'], ({ reason }) => textCell(reason)),
+    column(['reason', 'minor'], ({ reason }) => textCell(reason)),
     column(['at', 'Decided on', 'minor'], ({ decidedAt }) => timeCell(decidedAt)),
-    column(['referral', 'Referral', 'minor'], ({ referral }) => idCell(referral.referralId)),
+    column(['referral', 'minor'], ({ referral }) => idCell(referral.referralId)),
     column(['undo', ''], ({ referral }) =>
       textCell('Undo', { path: `${path}${queryOf({ undo: referral.referralId })}#undo` }),
     ),

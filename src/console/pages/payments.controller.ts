@@ -146,8 +146,8 @@ interface Push {
 }
 
 const pushColumns = ({ operator }: TenantCall, key: string): readonly TableColumn<Push>[] => [
-  column(['reward', 'Reward'], ({ rewardId }) => idCell(rewardId)),
-  column(['reason', 'Reason'], ({ reason }) => textCell(reason)),
+  column('reward', ({ rewardId }) => idCell(rewardId)),
+  column('reason', ({ reason }) => textCell(reason)),
   column(['retry', '', 'unsorted', 'page'], ({ rewardId: value }) =>
     buttonCell(
       hasRole(operator, ['support'])
@@ -175,11 +175,11 @@ function columnsOf(
       return amountCell(value, text, `difference.${side}`);
     };
   return [
-    column(['account', 'Account'], ({ account }) =>
+    column('account', ({ account }) =>
       textCell(account, { path: accountPath(call.tenantPath, account) }),
     ),
-    column(['kind', 'Kind'], ({ kind }) => textCell(KINDS[kind])),
-    column(['ledger', 'Ledger'], sideOf('ledger')),
+    column('kind', ({ kind }) => textCell(KINDS[kind])),
+    column('ledger', sideOf('ledger')),
     column(['provider', 'Stripe'], sideOf('provider')),
   ];
 }

@@ -23,10 +23,8 @@ import { queried, queryOf, TenantPages } from './tenant-pages.js';
 const content = template('periods');
 
 const ENTRIES_COLUMNS = (path: string): readonly TableColumn<PeriodChange>[] => [
-  column(['month', 'Month'], ({ period }) =>
-    textCell(period, { path: path + queryOf({ month: period }) }),
-  ),
-  column(['state', 'State'], ({ isClosed }) => stateCell(isClosed ? 'Closed' : 'Open')),
+  column('month', ({ period }) => textCell(period, { path: path + queryOf({ month: period }) })),
+  column('state', ({ isClosed }) => stateCell(isClosed ? 'Closed' : 'Open')),
   column(['at', 'Since', 'minor'], ({ at }) => timeCell(at, true)),
   column(['by', 'Operator', 'minor'], ({ by }) => textCell(by ?? 'Forgotten')),
   column(['comment', 'Comment or reason'], ({ comment }) => textCell(comment)),

@@ -179,9 +179,7 @@ export class ConsoleProgramController {
     const { values, refresh, resultOf } = await this.pages.runOfPage(call, run);
     const result = resultOf<ProgramForecast>('program forecast');
     if (result === null) return { values, refresh, forecasted: null };
-    await this.pages.recorded(call, 'console forecast', () =>
-      Promise.resolve({ result: null, parameters: { run } }),
-    );
+    await this.pages.viewed(call, 'forecast', () => ({ run }));
     const accounts = await Promise.all(
       result.accounts.map(async (row) => ({ ...row, person: await this.personOf(call, row) })),
     );

@@ -33,7 +33,7 @@ const NO_ACCOUNTS: ReadonlySet<string> = new Set(['anonymous', 'unknown', 'all']
 type Side = 'ledger' | 'live';
 
 /** The value of one side: on the page in words, in the file as it is. */
-function sideColumns(side: Side, label: string, money: Money | undefined) {
+function sideColumns(side: Side, money: Money | undefined) {
   const cell = ({ field, [side]: value }: Difference): Cell => {
     const { table, key, column } = partsOfField(field);
     const unit = table === 'reward_balances' ? /(?:^|\/)([^/]+)$/.exec(key)?.[1] : null;
@@ -46,28 +46,28 @@ function sideColumns(side: Side, label: string, money: Money | undefined) {
     const shown = shownValue(value);
     return typeof shown === 'number' ? amountCell(shown, '') : textCell(shown);
   };
-  return [column([side, label, 'page'], cell), column([side, label, 'file'], fileCell)];
+  return [column([side, 'page'], cell), column([side, 'file'], fileCell)];
 }
 
 const columnsOf = (
   tenantPath: string,
   money: Money | undefined,
 ): readonly TableColumn<Difference>[] => [
-  column(['account', 'Account'], ({ account }) =>
+  column('account', ({ account }) =>
     textCell(account, {
       path: NO_ACCOUNTS.has(account) ? null : accountPath(tenantPath, account),
     }),
   ),
-  column(['readModel', 'Read model', 'file'], ({ readModel }) => textCell(readModel)),
-  column(['field', 'Field', 'page'], ({ readModel, field }) => {
+  column(['readModel', 'file'], ({ readModel }) => textCell(readModel)),
+  column(['field', 'page'], ({ readModel, field }) => {
     const { column } = partsOfField(field);
     return textCell(column === '' ? 'Row' : nameInWords(column), { note: nameInWords(readModel) });
   }),
-  column(['field', 'Field', 'file'], ({ field }) => textCell(field)),
-  ...sideColumns('ledger', 'Ledger', money),
-  ...sideColumns('live', 'Live', money),
-  column(['row', 'Row', 'minor', 'page'], ({ field }) => idCell(partsOfField(field).key || null)),
-  column(['events', 'Events', 'unsorted', 'minor'], ({ eventIds }) => textCell(eventIds.join(' '))),
+  column(['field', 'file'], ({ field }) => textCell(field)),
+  ...sideColumns('ledger', money),
+  ...sideColumns('live', money),
+  column(['row', 'minor', 'page'], ({ field }) => idCell(partsOfField(field).key || null)),
+  column(['events', 'unsorted', 'minor'], ({ eventIds }) => textCell(eventIds.join(' '))),
 ];
 
 /** For finance: the log folded anew, compared with the live read models. */

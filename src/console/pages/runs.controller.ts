@@ -40,11 +40,11 @@ const COLUMNS: readonly TableColumn<ShownRun & FoundBy>[] = [
   column(['operation', 'Run'], ({ id, operation }) =>
     textCell(runTitle(operation), { path: `${PATH}/${id}` }),
   ),
-  column(['tenant', 'Tenant', 'minor'], (run) => textCell(aboutOf(run))),
-  column(['state', 'State'], (run) => stateCell(stateOf(run))),
-  column(['progress', 'Progress', 'minor'], (run) => textCell(run.error ?? progressText(run))),
-  column(['started', 'Started'], ({ startedAt }) => timeCell(startedAt)),
-  column(['ended', 'Ended', 'minor'], ({ finishedAt }) => timeCell(finishedAt)),
+  column(['tenant', 'minor'], (run) => textCell(aboutOf(run))),
+  column('state', (run) => stateCell(stateOf(run))),
+  column(['progress', 'minor'], (run) => textCell(run.error ?? progressText(run))),
+  column('started', ({ startedAt }) => timeCell(startedAt)),
+  column(['ended', 'minor'], ({ finishedAt }) => timeCell(finishedAt)),
 ];
 
 /** Operations that take long: each has a page, whatever started it. */

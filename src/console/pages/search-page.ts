@@ -32,13 +32,13 @@ export function pathOfHit(hit: Pick<SearchHit, 'kind' | 'tenant' | 'mode' | 'id'
 }
 
 const columnsOf = (ofAll: boolean): readonly TableColumn<SearchHit>[] => [
-  column(['name', 'Name', 'unsorted'], (hit) =>
+  column(['name', 'unsorted'], (hit) =>
     textCell(hit.title, { note: hit.detail, path: pathOfHit(hit) }),
   ),
-  column(['kind', 'Kind', 'unsorted'], ({ kind }) => textCell(KINDS[kind])),
+  column(['kind', 'unsorted'], ({ kind }) => textCell(KINDS[kind])),
   ...(ofAll
     ? [
-        column(['tenant', 'Tenant', 'unsorted'], ({ tenant, mode }: SearchHit) =>
+        column(['tenant', 'unsorted'], ({ tenant, mode }: SearchHit) =>
           textCell(`${tenant} (${mode})`),
         ),
       ]

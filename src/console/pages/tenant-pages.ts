@@ -137,6 +137,17 @@ export class TenantPages {
     return ofThisTenant(await outcomeOf(() => auditedOn(core, called, work)));
   }
 
+  /** Records a view of what people are named in. @param what as in `console users`. */
+  async viewed(
+    call: TenantCall,
+    what: string,
+    parametersOf: (core: Core) => Done<null>['parameters'],
+  ): Promise<void> {
+    await this.recorded(call, `console ${what}`, (core) =>
+      Promise.resolve({ result: null, parameters: parametersOf(core) }),
+    );
+  }
+
   /**
    * As `recorded`, once for each key of its form: sent again, the form shows the same result.
    * @param asked the request, which the key must always come with.

@@ -178,10 +178,10 @@ function faultsOfTheme(outcome: unknown): Faults {
 }
 
 const VERSION_COLUMNS: readonly TableColumn<ShownThemeVersion>[] = [
-  column(['version', 'Version'], ({ version }) => countCell(version)),
-  column(['published', 'Published'], ({ created }) => timeCell(created)),
-  column(['operator', 'Operator'], ({ by }) => textCell(by)),
-  column(['change', 'Change', 'minor'], ({ removed, restores }) =>
+  column('version', ({ version }) => countCell(version)),
+  column('published', ({ created }) => timeCell(created)),
+  column('operator', ({ by }) => textCell(by)),
+  column(['change', 'minor'], ({ removed, restores }) =>
     textCell(removed ? 'Removed' : restores ? `Rolled back to version ${restores}` : 'Published'),
   ),
 ];

@@ -1,10 +1,8 @@
 import type { PostFailure } from '../../webhooks/sending/post-failure.js';
 import type { DeliveryState } from '../../webhooks/deliveries/shown-deliveries.js';
 import type { DeliverySort } from '../../work-queue/listed-deliveries.js';
-import type {
-  EndpointToChange,
-  ShownDelivery,
-} from '../../operations/webhooks/webhook-commands.js';
+import type { ShownDelivery } from '../../operations/webhooks/deliveries.js';
+import type { EndpointToChange } from '../../operations/webhooks/endpoints.js';
 import { buttonCell, countCell, idCell, stateCell, textCell, timeCell } from '../view/cells.js';
 import { column, type TableColumn } from '../view/table.js';
 import { capital } from '../view/templates.js';
@@ -43,19 +41,15 @@ const failureText = (failure: string | null): string | null =>
   failure !== null && /^\d+$/.test(failure) ? `answered ${failure}` : failureWords(failure);
 
 export const endpointColumns: readonly TableColumn<EndpointToChange>[] = [
-  column(['endpoint', 'Endpoint'], ({ endpointUrl, name }) =>
-    textCell(endpointUrl, { note: name }),
-  ),
-  column(['state', 'State'], ({ state }) => stateCell(capital(state.toLowerCase()))),
+  column('endpoint', ({ endpointUrl, name }) => textCell(endpointUrl, { note: name })),
+  column('state', ({ state }) => stateCell(capital(state.toLowerCase()))),
   column(['types', 'Event types', 'minor'], ({ eventTypes }) =>
     textCell(eventTypes?.join(', ') ?? 'All'),
   ),
   column(['waiting', 'Retrying', 'minor'], ({ waiting }) => countCell(waiting)),
-  column(['failed', 'Failed'], ({ dead }) => countCell(dead)),
-  column(['lastFailure', 'Last failure', 'minor'], ({ lastFailure }) =>
-    textCell(failureText(lastFailure)),
-  ),
-  column(['lastSuccess', 'Last success', 'minor'], ({ lastSuccess }) => timeCell(lastSuccess)),
+  column('failed', ({ dead }) => countCell(dead)),
+  column(['lastFailure', 'minor'], ({ lastFailure }) => textCell(failureText(lastFailure))),
+  column(['lastSuccess', 'minor'], ({ lastSuccess }) => timeCell(lastSuccess)),
 ];
 
 /** None for a delivery whose endpoint is removed. */
@@ -73,15 +67,15 @@ export const deliveryColumns = (
     column(['type', 'Event type'], ({ id, type, endpointUrl }) =>
       textCell(type, { path: `${path}/${id}`, note: endpointUrl ?? 'Removed endpoint' }),
     ),
-    column(['state', 'State'], ({ state }) => stateCell(deliveryWords(state))),
-    column(['endpoint', 'Endpoint', 'unsorted', 'file'], ({ endpointUrl }) =>
+    column('state', ({ state }) => stateCell(deliveryWords(state))),
+    column(['endpoint', 'unsorted', 'file'], ({ endpointUrl }) =>
       textCell(endpointUrl ?? 'Removed endpoint'),
     ),
-    column(['attempts', 'Attempts', 'minor'], ({ attempts }) => countCell(attempts)),
+    column(['attempts', 'minor'], ({ attempts }) => countCell(attempts)),
     column(['next', 'Next attempt', 'unsorted', 'minor'], ({ nextAttemptAt }) =>
       timeCell(nextAttemptAt),
     ),
-    column(['created', 'Created'], ({ created }) => timeCell(created)),
+    column('created', ({ created }) => timeCell(created)),
     column(['id', 'Delivery', 'unsorted', 'minor'], ({ id }) => idCell(id, `${path}/${id}`)),
     column(['resend', '', 'unsorted', 'page'], (row) => resendCell(row, key)),
   ];

@@ -4,9 +4,13 @@ import { Param } from '@nestjs/common';
 import type { Core } from '../../stores/core.js';
 import type { StaffMeta } from '../../operations/audit.js';
 import type { Done } from '../../operations/audited.js';
-import { deliveryQueries } from '../../operations/webhooks/delivery-pages.js';
 import { deliveryDetails } from '../../operations/webhooks/delivery-request.js';
 import { sendTest } from '../../operations/webhooks/send-samples.js';
+import {
+  deliveryQueries,
+  resendDeliveries,
+  showDelivery,
+} from '../../operations/webhooks/deliveries.js';
 import {
   addNewEndpoint,
   changeEndpointTypes,
@@ -14,11 +18,9 @@ import {
   endpointsToChange,
   isIssuedSecret,
   removeEndpoint,
-  resendDeliveries,
   rotateEndpointSecret,
-  showDelivery,
   type IssuedSecret,
-} from '../../operations/webhooks/webhook-commands.js';
+} from '../../operations/webhooks/endpoints.js';
 import { NotDone, notDoneAbout, type Outcome, outcomeOf } from '../../operations/outcome.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';

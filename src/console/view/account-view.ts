@@ -61,19 +61,15 @@ export const unitViews = ({ units, currency }: AccountHistory, amounts: ShownAmo
 
 export function peopleTable({ people }: AccountHistory, { path, isSupport, showsPersonal }: Shown) {
   const columns: readonly TableColumn<ShownPerson>[] = [
-    column(['name', 'Name'], (one) =>
-      textCell(one.name, { note: showsPersonal ? one.email : null }),
-    ),
+    column('name', (one) => textCell(one.name, { note: showsPersonal ? one.email : null })),
     column(['user', 'User id', 'minor'], ({ userId }) => idCell(userId)),
-    column(['codes', 'Codes', 'minor'], ({ codes, codesLeft }) =>
+    column(['codes', 'minor'], ({ codes, codesLeft }) =>
       textCell(codes.join(', ') || null, {
         note: codesLeft > 0 ? `and ${codesLeft} more` : null,
       }),
     ),
-    column(['state', 'State'], ({ blockedSince }) =>
-      stateCell(blockedSince === null ? 'Active' : 'Blocked'),
-    ),
-    column(['since', 'Since', 'minor'], ({ since }) => timeCell(since)),
+    column('state', ({ blockedSince }) => stateCell(blockedSince === null ? 'Active' : 'Blocked')),
+    column(['since', 'minor'], ({ since }) => timeCell(since)),
     ...(isSupport
       ? ['Edit', 'Block', 'Forget'].map((label) =>
           column([label, ''], ({ userId, blockedSince }: ShownPerson) =>
@@ -109,16 +105,16 @@ export function rewardsTable(
     column(['owner', 'Reward'], (row) =>
       textCell(row.name ?? SOURCES[row.source], { note: row.owner }),
     ),
-    column(['granted', 'Granted'], (row) =>
+    column('granted', (row) =>
       row.percent === null
         ? amount(row.granted, row)
         : amountCell(row.percent, `${row.percent}% off`),
     ),
-    column(['redeemed', 'Redeemed', 'minor'], (row) =>
+    column(['redeemed', 'minor'], (row) =>
       amount(row.redeemed === null ? null : 0 - row.redeemed, row),
     ),
-    column(['left', 'Left', 'minor'], (row) => amount(row.left, row)),
-    column(['state', 'State'], (row) =>
+    column(['left', 'minor'], (row) => amount(row.left, row)),
+    column('state', (row) =>
       row.state === 'Expired' && row.redeemed
         ? stateCell(
             row.state,
@@ -127,8 +123,8 @@ export function rewardsTable(
         : stateCell(row.state),
     ),
     column(['given', 'Granted on', 'minor'], (row) => timeCell(row.givenAt)),
-    column(['expires', 'Expires', 'minor'], (row) => timeCell(row.expiresAt)),
-    column(['id', 'Id', 'minor'], (row) => idCell(row.rewardId)),
+    column(['expires', 'minor'], (row) => timeCell(row.expiresAt)),
+    column(['id', 'minor'], (row) => idCell(row.rewardId)),
     ...(isSupport ? [cancelColumn(path)] : []),
   ];
   const newestFirst = [...rewards].sort((a, b) => (a.givenAt < b.givenAt ? 1 : -1));
@@ -155,13 +151,11 @@ export function madeTable({ rows, total }: ReferralsMade, tenantPath: string) {
         path: accountPath(tenantPath, referred.accountId),
       }),
     ),
-    column(['state', 'State'], ({ state }) => stateCell(state)),
-    column(['moderation', 'Moderation', 'minor'], ({ referrerModeration }) =>
-      stateCell(referrerModeration),
-    ),
-    column(['code', 'Code', 'minor'], ({ code }) => textCell(code)),
-    column(['started', 'Started', 'minor'], ({ started }) => timeCell(started)),
-    column(['converted', 'Converted', 'minor'], ({ converted }) => timeCell(converted)),
+    column('state', ({ state }) => stateCell(state)),
+    column(['moderation', 'minor'], ({ referrerModeration }) => stateCell(referrerModeration)),
+    column(['code', 'minor'], ({ code }) => textCell(code)),
+    column(['started', 'minor'], ({ started }) => timeCell(started)),
+    column(['converted', 'minor'], ({ converted }) => timeCell(converted)),
   ];
   return {
     total,

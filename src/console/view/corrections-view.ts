@@ -93,19 +93,17 @@ const columnsOf = (
   { tenantPath }: TenantCall,
   text: AmountOf,
 ): readonly TableColumn<ListedProposal>[] => [
-  column(['proposed', 'Proposed', 'minor'], (row) => timeCell(row.proposedAt)),
-  column(['by', 'By', 'minor'], (row) => textCell(row.proposedBy)),
-  column(['account', 'Account'], ({ account, reason }) =>
+  column(['proposed', 'minor'], (row) => timeCell(row.proposedAt)),
+  column(['by', 'minor'], (row) => textCell(row.proposedBy)),
+  column('account', ({ account, reason }) =>
     textCell(account, { note: reason, path: accountPath(tenantPath, account) }),
   ),
-  column(['user', 'User', 'minor'], ({ user }) => idCell(user)),
-  column(['amount', 'Amount'], (row) => amountCell(row.amount, text(row.amount, row))),
-  column(['unit', 'Unit', 'file'], ({ unit }) => textCell(unit)),
-  column(['reason', 'Reason', 'file'], ({ reason }) => textCell(reason)),
-  column(['state', 'State'], ({ state }) => stateCell(capital(state))),
-  column(['endedBy', 'Ended by', 'minor'], ({ endedBy, endReason }) =>
-    textCell(endedBy, { note: endReason }),
-  ),
-  column(['ended', 'Ended', 'minor'], ({ endedAt }) => timeCell(endedAt)),
+  column(['user', 'minor'], ({ user }) => idCell(user)),
+  column('amount', (row) => amountCell(row.amount, text(row.amount, row))),
+  column(['unit', 'file'], ({ unit }) => textCell(unit)),
+  column(['reason', 'file'], ({ reason }) => textCell(reason)),
+  column('state', ({ state }) => stateCell(capital(state))),
+  column(['endedBy', 'minor'], ({ endedBy, endReason }) => textCell(endedBy, { note: endReason })),
+  column(['ended', 'minor'], ({ endedAt }) => timeCell(endedAt)),
   column(['endReason', 'Reason of the end', 'file'], ({ endReason }) => textCell(endReason)),
 ];

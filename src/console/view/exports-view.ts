@@ -73,13 +73,13 @@ export const exportColumns = (path: string, key: string): readonly TableColumn<S
       note: name === null ? format : `${TYPE_WORDS[type]}, ${format}`,
     }),
   ),
-  column(['period', 'Period'], ({ params }) => textCell(periodText(params))),
-  column(['state', 'State'], ({ status }) => stateCell(STATE_WORDS[status])),
-  column(['rows', 'Rows'], rowsCell),
-  column(['by', 'By', 'minor'], ({ requester }) => textCell(requester)),
-  column(['requested', 'Requested', 'minor'], ({ dateCreated }) => timeCell(dateCreated, true)),
+  column('period', ({ params }) => textCell(periodText(params))),
+  column('state', ({ status }) => stateCell(STATE_WORDS[status])),
+  column('rows', rowsCell),
+  column(['by', 'minor'], ({ requester }) => textCell(requester)),
+  column(['requested', 'minor'], ({ dateCreated }) => timeCell(dateCreated, true)),
   column(['expires', 'Kept until', 'minor'], ({ dateExpires }) => timeCell(dateExpires, true)),
-  column(['id', 'Id', 'minor'], ({ id }) => idCell(id)),
+  column(['id', 'minor'], ({ id }) => idCell(id)),
   column(['file', '', 'unsorted', 'page'], (one) =>
     one.status === 'COMPLETED'
       ? textCell('Download', { path: `${path}/${one.id}/file` })

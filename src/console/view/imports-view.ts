@@ -21,12 +21,12 @@ export const importColumns = (path: string): readonly TableColumn<ShownImport>[]
       note: dryRun ? 'Check of a file' : null,
     }),
   ),
-  column(['state', 'State'], ({ state }) => stateCell(capital(state))),
-  column(['imported', 'Imported'], countOf('imported')),
-  column(['rejected', 'Rejected'], countOf('rejected')),
-  column(['by', 'By', 'minor'], ({ by }) => textCell(by)),
-  column(['started', 'Started', 'minor'], ({ startedAt }) => timeCell(startedAt)),
-  column(['finished', 'Finished', 'minor'], ({ finishedAt }) => timeCell(finishedAt)),
+  column('state', ({ state }) => stateCell(capital(state))),
+  column('imported', countOf('imported')),
+  column('rejected', countOf('rejected')),
+  column(['by', 'minor'], ({ by }) => textCell(by)),
+  column(['started', 'minor'], ({ startedAt }) => timeCell(startedAt)),
+  column(['finished', 'minor'], ({ finishedAt }) => timeCell(finishedAt)),
 ];
 
 const countOf =

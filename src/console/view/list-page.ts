@@ -91,8 +91,7 @@ export async function listShown<R, F, S extends string>(
   list: ListDefinition<R, F, S>,
 ) {
   const { scope = call.ledger } = list;
-  const names = list.filters.map(({ name }) => name);
-  const texts = queried(call.query, ...names);
+  const texts = queried(call.query, ...list.filters.map(({ name }) => name));
   const asked = queried(call.query, ...OF_TABLE, 'format');
   const state = tableState(asked, list.columns, list.newest);
   const filters = filtersIn(list.filters, texts) as F;
@@ -182,15 +181,11 @@ export const choice = <C extends string>(
 ): C | undefined => choices.find((one) => one === text);
 
 /** A view of people's data leaves an audit event, with the digest of its filter. */
-export async function onRecord(
+export const onRecord = (
   pages: TenantPages,
   call: TenantCall,
   { name, texts }: { readonly name: string; readonly texts: Readonly<Record<string, string>> },
-): Promise<void> {
-  await pages.recorded(call, `console ${name}`, (core) =>
-    Promise.resolve({
-      result: null,
-      parameters: { filter: core.names.digest('console-list', JSON.stringify(texts)) },
-    }),
-  );
-}
+): Promise<void> =>
+  pages.viewed(call, name, ({ names }) => ({
+    filter: names.digest('console-list', JSON.stringify(texts)),
+  }));

@@ -1,38 +1,28 @@
 import type { Operator, OperatorRole } from '../../config/operators.js';
 import type { Scope } from '../../domain/scope.js';
 
-/** A page in the sidebar. */
-interface Entry {
-  /** Below the path of the tenant, or with `/console` in front a page of all tenants. */
-  readonly section: string;
-  readonly label: string;
-  readonly icon: string;
-  /** The letter after `g` that opens it. */
-  readonly key: string;
-  readonly roles: readonly OperatorRole[];
-}
-
 const ALL: readonly OperatorRole[] = ['finance', 'support', 'viewer'];
 const STAFF: readonly OperatorRole[] = ['finance', 'support'];
 const FINANCE: readonly OperatorRole[] = ['finance'];
 const SUPPORT: readonly OperatorRole[] = ['support'];
 
-type Row = readonly [string, string, string, string, readonly OperatorRole[]];
-const entry = ([section, label, icon, key, roles]: Row): Entry => ({
-  section,
-  label,
-  icon,
-  key,
-  roles,
-});
+/**
+ * A page in the sidebar. Its section is below the path of the tenant, or with `/console` in front a
+ * page of all tenants; the letter after `g` opens it.
+ */
+type Row = readonly [
+  section: string,
+  label: string,
+  icon: string,
+  letter: string,
+  roles: readonly OperatorRole[],
+];
+const entry = ([section, label, icon, key, roles]: Row) => ({ section, label, icon, key, roles });
 
 const group = (label: string, ...rows: readonly Row[]) => ({ label, entries: rows.map(entry) });
 
 /** The pages of the console by group; a page that a role cannot open is left out of its sidebar. */
-export const NAVIGATION: readonly {
-  readonly label: string;
-  readonly entries: readonly Entry[];
-}[] = [
+const NAVIGATION = [
   group('', ['/console', 'Tenants', 'account', 't', ALL], ['', 'Overview', 'home', 'o', ALL]),
   group(
     'Customers',

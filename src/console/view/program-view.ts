@@ -113,10 +113,10 @@ export interface ListedProgram {
 }
 
 export const PROGRAM_COLUMNS: readonly TableColumn<ListedProgram>[] = [
-  column(['program', 'Program'], ({ name, path }) => textCell(name, { path })),
-  column(['id', 'Id', 'minor'], ({ id }) => textCell(id)),
-  column(['version', 'Version'], ({ version }) => countCell(version)),
-  column(['default', 'Default'], ({ isDefault }) => textCell(isDefault ? 'Yes' : 'No')),
+  column('program', ({ name, path }) => textCell(name, { path })),
+  column(['id', 'minor'], ({ id }) => textCell(id)),
+  column('version', ({ version }) => countCell(version)),
+  column('default', ({ isDefault }) => textCell(isDefault ? 'Yes' : 'No')),
 ];
 
 type RuleRow = ProgramForecast['rules'][number];
@@ -138,10 +138,10 @@ export const forecastColumns = (amount: ShownAmount, path: string) => {
   const sum = (value: Sum, unit: string | null, figure: string | null = null) =>
     amountCell(BigInt(value), shown(BigInt(value), unit), figure);
   const rules: readonly TableColumn<RuleRow>[] = [
-    column(['rule', 'Rule'], ({ rule }) => textCell(RULES[rule] ?? `Event: ${rule}`)),
-    column(['unit', 'Unit', 'minor'], ({ unit }) => textCell(ofUnit(unit))),
+    column('rule', ({ rule }) => textCell(RULES[rule] ?? `Event: ${rule}`)),
+    column(['unit', 'minor'], ({ unit }) => textCell(ofUnit(unit))),
     column(['liveRewards', 'Live, rewards', 'minor'], ({ live }) => countCell(live.count)),
-    column(['live', 'Live'], ({ rule, unit, live }) =>
+    column('live', ({ rule, unit, live }) =>
       sum(live.amount, unit, `forecast.live:${rule}:${ofUnit(unit)}`),
     ),
     column(['candidateRewards', 'Forecast, rewards', 'minor'], ({ candidate }) =>
@@ -150,17 +150,17 @@ export const forecastColumns = (amount: ShownAmount, path: string) => {
     column(['candidate', 'Forecast'], ({ rule, unit, candidate }) =>
       sum(candidate.amount, unit, `forecast.candidate:${rule}:${ofUnit(unit)}`),
     ),
-    column(['difference', 'Difference'], ({ unit, live, candidate }) =>
+    column('difference', ({ unit, live, candidate }) =>
       sum(String(BigInt(candidate.amount) - BigInt(live.amount)), unit),
     ),
   ];
   const accounts: readonly TableColumn<AccountRow>[] = [
-    column(['account', 'Account'], ({ account, person }) =>
+    column('account', ({ account, person }) =>
       textCell(person ?? account, { path: accountPath(path, account) }),
     ),
-    column(['live', 'Live'], ({ live, unit }) => sum(live, unit)),
+    column('live', ({ live, unit }) => sum(live, unit)),
     column(['candidate', 'Forecast'], ({ candidate, unit }) => sum(candidate, unit)),
-    column(['difference', 'Difference'], ({ live, candidate, unit }) =>
+    column('difference', ({ live, candidate, unit }) =>
       sum(String(BigInt(candidate) - BigInt(live)), unit),
     ),
   ];

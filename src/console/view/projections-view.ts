@@ -32,21 +32,17 @@ const projectionColumns = (pathWith: PathWith): readonly TableColumn<FollowedPro
   column(['name', 'Projection'], ({ name, lastError }) =>
     textCell(name, { note: lastError, path: `${pathWith({ projection: name })}#operate` }),
   ),
-  column(['state', 'State'], ({ parked, lagEvents }) =>
+  column('state', ({ parked, lagEvents }) =>
     stateCell(parked > 0 ? 'Parked streams' : lagEvents === 0 ? 'Up to date' : 'Catching up'),
   ),
-  column(['generation', 'Generation'], ({ name, generation }) =>
-    countCell(generation, `generation:${name}`),
-  ),
-  column(['position', 'Position', 'minor'], (row) => idCell(row.position)),
-  column(['lag', 'Lag'], (row) => amountCell(row.lagEvents, lagText(row), `lag:${row.name}`)),
+  column('generation', ({ name, generation }) => countCell(generation, `generation:${name}`)),
+  column(['position', 'minor'], (row) => idCell(row.position)),
+  column('lag', (row) => amountCell(row.lagEvents, lagText(row), `lag:${row.name}`)),
   column(['speed', 'Events a second', 'minor'], ({ perSecond }) =>
     amountCell(perSecond, numberText(perSecond)),
   ),
-  column(['parked', 'Parked', 'minor'], ({ name, parked }) => countCell(parked, `parked:${name}`)),
-  column(['skipped', 'Skipped', 'minor'], ({ name, skipped }) =>
-    countCell(skipped, `skipped:${name}`),
-  ),
+  column(['parked', 'minor'], ({ name, parked }) => countCell(parked, `parked:${name}`)),
+  column(['skipped', 'minor'], ({ name, skipped }) => countCell(skipped, `skipped:${name}`)),
   column(['ready', 'Built, waits for a swap', 'minor'], ({ ready }) =>
     amountCell(ready, `Generation ${ready}`),
   ),
@@ -109,10 +105,10 @@ export function parkedReactionRow(of: ShownParkedReaction): ParkedRow {
 
 const PARKED_COLUMNS: readonly TableColumn<ParkedRow>[] = [
   column(['where', 'Projection'], ({ where }) => textCell(where)),
-  column(['account', 'Account'], ({ account, path }) => textCell(account, { path })),
+  column('account', ({ account, path }) => textCell(account, { path })),
   column(['type', 'Event', 'minor'], ({ type }) => textCell(type)),
-  column(['reason', 'Reason'], ({ reason }) => textCell(reason)),
-  column(['since', 'Since', 'minor'], ({ since }) => timeCell(since)),
+  column('reason', ({ reason }) => textCell(reason)),
+  column(['since', 'minor'], ({ since }) => timeCell(since)),
 ];
 export const PARKED_TABLE = {
   label: 'Parked streams',
@@ -131,15 +127,15 @@ const ACTIONS: Readonly<Record<string, string>> = {
 };
 
 const HISTORY_COLUMNS: readonly TableColumn<ShownHistoryEntry>[] = [
-  column(['time', 'Time'], ({ startedAt }) => timeCell(startedAt)),
-  column(['action', 'Action'], ({ action }) => textCell(ACTIONS[action] ?? action)),
-  column(['projection', 'Projection'], ({ projection }) => textCell(projection)),
+  column('time', ({ startedAt }) => timeCell(startedAt)),
+  column('action', ({ action }) => textCell(ACTIONS[action] ?? action)),
+  column('projection', ({ projection }) => textCell(projection)),
   column(['of', 'Part', 'minor'], ({ tenant, mode, accountRef }) =>
     textCell([tenant ?? 'All', mode, accountRef].filter((name) => name !== null).join(' ')),
   ),
-  column(['operator', 'Operator', 'minor'], ({ actor }) => textCell(actor)),
+  column(['operator', 'minor'], ({ actor }) => textCell(actor)),
   column(['outcome', 'State'], ({ outcome }) => stateCell(capital(outcome ?? 'running'))),
-  column(['error', 'Error', 'minor'], ({ details }) =>
+  column(['error', 'minor'], ({ details }) =>
     textCell(typeof details['error'] === 'string' ? details['error'] : ''),
   ),
 ];
@@ -169,10 +165,10 @@ const DIFF_COLUMNS: readonly TableColumn<DifferingColumn>[] = [
     textCell(nameInWords(column), { note: nameInWords(table) }),
   ),
   column(['kind', 'Difference'], ({ kind }) => textCell(KINDS[kind])),
-  column(['live', 'Live'], ({ column, live }) => valueCell(column, live)),
-  column(['new', 'New'], ({ column, built }) => valueCell(column, built)),
-  column(['tenant', 'Tenant', 'minor'], ({ tenant }) => textCell(tenant)),
-  column(['row', 'Row', 'minor'], ({ row }) => idCell(row)),
+  column('live', ({ column, live }) => valueCell(column, live)),
+  column('new', ({ column, built }) => valueCell(column, built)),
+  column(['tenant', 'minor'], ({ tenant }) => textCell(tenant)),
+  column(['row', 'minor'], ({ row }) => idCell(row)),
 ];
 export const DIFF_TABLE = {
   label: 'Differences',

@@ -100,17 +100,15 @@ export const differenceColumns = ({
   money,
   tenantPath,
 }: ShownIn): readonly TableColumn<BalanceDifference>[] => [
-  column(['account', 'Account'], ({ account }) =>
-    textCell(account, { path: accountPath(tenantPath, account) }),
-  ),
-  column(['unit', 'Unit', 'minor'], ({ unit }) => textCell(unit)),
-  column(['ledger', 'Ledger'], ({ ledger, unit }) =>
+  column('account', ({ account }) => textCell(account, { path: accountPath(tenantPath, account) })),
+  column(['unit', 'minor'], ({ unit }) => textCell(unit)),
+  column('ledger', ({ ledger, unit }) =>
     amountCell(ledger, amountText(ledger, unit, money), 'difference.ledger'),
   ),
   column(['file', 'Your file'], ({ file, unit }) =>
     amountCell(file, amountText(file, unit, money), 'difference.file'),
   ),
-  column(['difference', 'Difference'], ({ amount, unit }) =>
+  column('difference', ({ amount, unit }) =>
     amountCell(amount, amountText(amount, unit, money), 'difference.amount'),
   ),
 ];

@@ -10,7 +10,6 @@ import {
 import { amountCell, idCell, textCell, timeCell, type Cell } from './cells.js';
 import type { tablesOf } from './page-tables.js';
 import { column, type TableColumn } from './table.js';
-import { capital } from './templates.js';
 
 /** What the tables of a statement are shown with. */
 interface ShownIn {
@@ -72,22 +71,22 @@ const lineColumns = (unit: string, { amount }: ShownIn): readonly TableColumn<Li
       line.effectiveAt === undefined ? NONE : timeCell(line.effectiveAt, true),
     ),
     column(['type', 'Line'], (line) => textCell(textOf(line), { note: noteOf(line) })),
-    column(['recorded', 'Recorded', 'minor'], (line) =>
+    column(['recorded', 'minor'], (line) =>
       line.recordedAt === undefined ? NONE : timeCell(line.recordedAt, true),
     ),
     column(['actor', 'By', 'minor'], ({ actor }) =>
       textCell(actor === undefined ? '' : namedActorInWords(actor)),
     ),
-    column(['reward', 'Reward', 'minor'], ({ rewardId }) =>
+    column(['reward', 'minor'], ({ rewardId }) =>
       rewardId === undefined ? NONE : idCell(rewardId),
     ),
-    column(['amount', 'Amount'], (line) =>
+    column('amount', (line) =>
       amountOf(line.amount, { text, figure: figureOf(line, 'line.amount') }),
     ),
-    column(['balance', 'Balance', 'unsorted'], (line) =>
+    column(['balance', 'unsorted'], (line) =>
       amountOf(line.balance, { text, figure: figureOf(line, 'line.balance', unit) }),
     ),
-    column(['event', 'Event', 'unsorted', 'minor'], ({ eventId }) =>
+    column(['event', 'unsorted', 'minor'], ({ eventId }) =>
       eventId === undefined ? NONE : idCell(eventId),
     ),
   ];
@@ -109,9 +108,9 @@ const dayColumns = (unit: string, { amount }: ShownIn): readonly TableColumn<Day
   const moved = (value: number): string => (value === 0 ? '–' : text(value));
   const isLine = ({ day }: DayLine): boolean => /^\d/.test(day);
   return [
-    column(['day', 'Day'], ({ day }) => textCell(day)),
+    column('day', ({ day }) => textCell(day)),
     ...MOVEMENTS.map((movement): TableColumn<DayLine> =>
-      column([movement, capital(movement), 'minor'], (line) =>
+      column([movement, 'minor'], (line) =>
         amountOf(
           line[movement],
           { text: moved, figure: isLine(line) ? `line.${movement}` : null },
@@ -119,7 +118,7 @@ const dayColumns = (unit: string, { amount }: ShownIn): readonly TableColumn<Day
         ),
       ),
     ),
-    column(['balance', 'Balance', 'unsorted'], (line) =>
+    column(['balance', 'unsorted'], (line) =>
       amountOf(line.balance, {
         text,
         figure: figureOf({ type: line.day }, 'line.balance', unit),

@@ -9,55 +9,22 @@ type Look = Pick<StateView, 'tone' | 'icon'>;
 
 const GOOD: Look = { tone: 'good', icon: 'good' };
 const WAIT: Look = { tone: 'wait', icon: 'wait' };
-const PART: Look = { tone: 'good', icon: 'part' };
 const BAD: Look = { tone: 'bad', icon: 'bad' };
 const CALM: Look = { tone: 'calm', icon: 'off' };
 
-/** The words of all states of the console. */
+const all = (look: Look, ...states: readonly string[]) =>
+  states.map((words) => [words, look] as const);
+
+/** Of all states of the console that do not look calm. */
 const LOOKS: ReadonlyMap<string, Look> = new Map([
-  // rewards
-  ['Available', GOOD],
-  ['Partly redeemed', PART],
-  ['Redeemed', CALM],
-  ['Pending', WAIT],
-  ['Expired', CALM],
-  ['Cancelled', BAD],
-  // referrals, and their moderation
-  ['Started', WAIT],
-  ['Converted', GOOD],
-  ['Ended', CALM],
-  ['Waiting', WAIT],
-  ['Approved', GOOD],
-  ['Denied', BAD],
-  ['Rejected', BAD],
-  ['Withdrawn', CALM],
-  ['Lapsed', CALM],
-  // accounts
-  ['Trial', WAIT],
-  ['Paid', GOOD],
-  ['Free', CALM],
-  // users, endpoints, tenants
-  ['Active', GOOD],
-  ['Blocked', BAD],
-  ['Forgotten', CALM],
-  ['Failing', WAIT],
-  ['Disabled', BAD],
-  ['Suspended', BAD],
-  // runs, deliveries, mails, exports
-  ['Running', WAIT],
-  ['Done', GOOD],
-  ['Failed', BAD],
+  ...all(GOOD, 'Available', 'Converted', 'Approved', 'Paid', 'Active', 'Done', 'Delivered'),
+  ...all(GOOD, 'Sent', 'Ready', 'Up to date', 'Closed'),
+  ...all(WAIT, 'Pending', 'Started', 'Waiting', 'Trial', 'Failing', 'Running', 'Retrying'),
+  ...all(WAIT, 'Not known whether it was sent', 'Catching up', 'Open'),
+  ...all(BAD, 'Cancelled', 'Denied', 'Rejected', 'Blocked', 'Disabled', 'Suspended', 'Failed'),
+  ...all(BAD, 'Parked streams'),
+  ['Partly redeemed', { tone: 'good', icon: 'part' }],
   ['Differences found', { tone: 'wait', icon: 'bad' }],
-  ['Delivered', GOOD],
-  ['Retrying', WAIT],
-  ['Sent', GOOD],
-  ['Not known whether it was sent', WAIT],
-  ['Ready', GOOD],
-  ['Up to date', GOOD],
-  ['Catching up', WAIT],
-  ['Parked streams', BAD],
-  ['Open', WAIT],
-  ['Closed', GOOD],
 ]);
 
 /** @param words of a state, as the specification of the console names it. */

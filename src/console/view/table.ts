@@ -1,4 +1,5 @@
 import { fileCell, sortedBy, type Cell } from './cells.js';
+import { capital } from './templates.js';
 
 /** A column of a table. */
 export interface TableColumn<R, S extends string = string> {
@@ -22,17 +23,27 @@ const KINDS = {
   file: ['isFileOnly', true],
   page: ['isPageOnly', true],
 } as const;
+type Kind = keyof typeof KINDS;
+const isKind = (text: string): text is Kind => Object.hasOwn(KINDS, text);
 
-/** A column, with what is special about it: see the members of `TableColumn`. */
-export const column = <R, S extends string>(
-  [key, label, ...kinds]: readonly [key: S, label: string, ...(keyof typeof KINDS)[]],
+/** The key of a column, its label where that is not the key in words, and what is special. */
+type Head<S> =
+  | S
+  | readonly [key: S, label: Capitalize<string>, ...kinds: readonly Kind[]]
+  | readonly [key: S, ...kinds: readonly Kind[]];
+
+/** `column(['lastSuccess', 'minor'], …)` is called Last success, and left out on a phone. */
+export function column<R, S extends string>(
+  head: Head<S>,
   cell: (row: R) => Cell,
-): TableColumn<R, S> => ({
-  key,
-  label,
-  cell,
-  ...Object.fromEntries(kinds.map((kind) => KINDS[kind])),
-});
+): TableColumn<R, S> {
+  const [key, ...rest] = typeof head === 'string' ? [head] : head;
+  const texts: readonly string[] = rest;
+  const words = key.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  const label = texts.find((text) => !isKind(text)) ?? capital(words);
+  const special = texts.filter(isKind).map((kind) => KINDS[kind]);
+  return { key, label, cell, ...Object.fromEntries(special) };
+}
 
 /** What an address says of a table. */
 export interface TableState<S extends string = string> {

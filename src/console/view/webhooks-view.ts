@@ -1,4 +1,5 @@
-import type { EndpointToChange, showDelivery } from '../../operations/webhooks/webhook-commands.js';
+import type { showDelivery } from '../../operations/webhooks/deliveries.js';
+import type { EndpointToChange } from '../../operations/webhooks/endpoints.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { deliveryWords, endpointColumns, failureWords } from '../pages/webhook-columns.js';
 import { queryOf } from '../pages/tenant-pages.js';

@@ -5,7 +5,7 @@ import { projectionStatus } from '../../projecting/following/projection-status.j
 import type { Core } from '../../stores/core.js';
 import { listProposals } from '../ledger/ledger-proposals.js';
 import { pushesOf } from '../payments/payment-commands.js';
-import { showEndpoints } from '../webhooks/webhook-commands.js';
+import { showEndpoints } from '../webhooks/endpoints.js';
 
 /** What needs a person, by kind: the number of it. */
 export type TenantAlarms = Readonly<Record<AlarmKind, number>>;

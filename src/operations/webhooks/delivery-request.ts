@@ -8,7 +8,7 @@ import { storedDelivery } from '../../webhooks/deliveries/shown-deliveries.js';
 import { Payloads } from '../../webhooks/payloads/payloads.js';
 import { sampleHeaders } from '../../webhooks/payloads/sample-data.js';
 import { tenantNamed } from '../tenants/tenant-operation.js';
-import { deliveryNotFound, showDelivery } from './webhook-commands.js';
+import { deliveryNotFound, showDelivery } from './deliveries.js';
 
 type RequestCore = Pick<
   Core,

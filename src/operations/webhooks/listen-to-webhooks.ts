@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { isStoreUnavailable, type Core } from '../../stores/core.js';
 import type { DomainEvent } from '../../domain/events.js';
 import { modeOf, type Scope } from '../../domain/scope.js';
@@ -12,26 +13,25 @@ import {
   isAnnouncing,
   webhookIdOf,
 } from '../../webhooks/deliveries/announcements.js';
-import type { Announced, WebhookType } from '../../webhooks/payloads/announced.js';
+import {
+  WEBHOOK_TYPES,
+  type Announced,
+  type WebhookType,
+} from '../../webhooks/payloads/announced.js';
 import { Payloads } from '../../webhooks/payloads/payloads.js';
 import { WebhookForwarder } from '../../webhooks/sending/webhook-forwarder.js';
 import type { PostResult } from '../../webhooks/sending/webhook-post.js';
 import type { WebhookEnvelope } from '../../webhooks/signing/signed-webhook.js';
 import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
-import type { ScopedContext } from '../registry/context.js';
+import { given, json } from '../registry/members.js';
+import { ledgerOperation } from '../registry/operation.js';
 import { lineOf } from './webhook-line.js';
-
-interface ListenRequest {
-  /** Undefined: all types. */
-  readonly types?: readonly WebhookType[] | undefined;
-  /** A URL of this machine; undefined: nothing is forwarded. */
-  readonly forwardTo?: string | undefined;
-  /** Each line is the body of the webhook. */
-  readonly json?: boolean | undefined;
-}
+import { forwardTo } from './webhook-members.js';
 
 /** What the listener works with, and reports meanwhile. */
-interface Listens extends Pick<ListenRequest, 'types'> {
+interface Listens {
+  /** Undefined: all types. */
+  readonly types: readonly WebhookType[] | undefined;
   readonly forwarder: WebhookForwarder | undefined;
   /** The service's external address, for links. */
   readonly publicUrl: string;
@@ -44,6 +44,15 @@ interface Listens extends Pick<ListenRequest, 'types'> {
 
 type ListenCore = Pick<Core, 'log' | 'codec' | 'keys' | 'names' | 'tenants' | 'forget'>;
 
+const types = given(
+  z.array(z.enum(WEBHOOK_TYPES, `takes some of ${WEBHOOK_TYPES.join(',')}`)).optional(),
+  {
+    placeholder: 'types',
+    hasCommas: true,
+    help: `some of ${WEBHOOK_TYPES.join(',')}; default: all`,
+  },
+);
+
 const PAGE = 500;
 const RETRY = { first: 100, max: 5_000 };
 
@@ -52,38 +61,45 @@ const RETRY = { first: 100, max: 5_000 };
  * aborts or standard output is closed. It follows the log by itself and stores nothing. It waits
  * while the stores are away. @throws when they are away at the start.
  */
-export async function listenToWebhooks(
-  context: ScopedContext,
-  { types, forwardTo, json }: ListenRequest,
-): Promise<null> {
-  const { core, scope, note, write } = context;
-  const closed = new AbortController();
-  const signal = AbortSignal.any([context.signal, closed.signal]);
-  const keys = new SigningKeys(core.pool, core.webhookKeysSealer);
-  const forwarder = forwardTo === undefined ? undefined : new WebhookForwarder(forwardTo, keys);
-  const webhook = (envelope: WebhookEnvelope): Promise<void> =>
-    write(`${json ? JSON.stringify(envelope) : lineOf(envelope)}\n`).catch(() => closed.abort());
-  const publicUrl = context.payments.publicUrl();
-  const listens = { types, forwarder, publicUrl, signal, webhook, note };
-  const listener = new Listener(core, scope, listens);
-  try {
-    let from = await core.log.head();
-    if (forwarder) note(`forwarding to ${forwardTo}, with the secret ${forwarder.secret}`);
-    note(`listening to ${scope.tenant} (${modeOf(scope.mode)}) until Ctrl-C`);
-    while (!signal.aborted) {
-      try {
-        await listener.follow(from);
-      } catch (error) {
-        if (!(error instanceof LogWentBack)) throw error;
-        note('the log lost its end: listening from where it ends now');
-        from = await listener.whenStoresAnswer(() => core.log.head());
+export const listen = ledgerOperation({
+  name: 'webhook listen',
+  summary: 'a line for each event from now on, and a signed POST, until Ctrl-C',
+  members: { forwardTo, types, json },
+  roles: ['support'],
+  output: 'stream',
+  examples: ['webhook listen acme --mode test --forward-to http://127.0.0.1:4000/hooks'],
+  run: async (context, { types: some, forwardTo: to, json: isJson }) => {
+    const { core, scope, note, write } = context;
+    const closed = new AbortController();
+    const signal = AbortSignal.any([context.signal, closed.signal]);
+    const keys = new SigningKeys(core.pool, core.webhookKeysSealer);
+    const forwarder = to === undefined ? undefined : new WebhookForwarder(to, keys);
+    const webhook = (envelope: WebhookEnvelope): Promise<void> =>
+      write(`${isJson ? JSON.stringify(envelope) : lineOf(envelope)}\n`).catch(() =>
+        closed.abort(),
+      );
+    const publicUrl = context.payments.publicUrl();
+    const listens = { types: some, forwarder, publicUrl, signal, webhook, note };
+    const listener = new Listener(core, scope, listens);
+    try {
+      let from = await core.log.head();
+      if (forwarder) note(`forwarding to ${to}, with the secret ${forwarder.secret}`);
+      note(`listening to ${scope.tenant} (${modeOf(scope.mode)}) until Ctrl-C`);
+      while (!signal.aborted) {
+        try {
+          await listener.follow(from);
+        } catch (error) {
+          if (!(error instanceof LogWentBack)) throw error;
+          note('the log lost its end: listening from where it ends now');
+          from = await listener.whenStoresAnswer(() => core.log.head());
+        }
       }
+      return null;
+    } finally {
+      await forwarder?.close();
     }
-    return null;
-  } finally {
-    await forwarder?.close();
-  }
-}
+  },
+});
 
 class Listener {
   private readonly payloads: Payloads;

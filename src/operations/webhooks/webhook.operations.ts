@@ -6,22 +6,10 @@ import {
 } from '../../webhooks/sending/endpoint-url.js';
 import { DELIVERY_STATES } from '../../webhooks/deliveries/shown-deliveries.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
-import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
 import { shownStaff } from '../audit.js';
 import { fullId, idsOf } from '../registry/full-id.js';
-import {
-  duration,
-  given,
-  help,
-  json,
-  limit,
-  msOf,
-  testMode,
-  text,
-  textUpTo,
-  time,
-} from '../registry/members.js';
+import { duration, given, help, limit, msOf, text, textUpTo, time } from '../registry/members.js';
 import type { ScopedContext } from '../registry/context.js';
 import {
   ledgerOperation,
@@ -31,39 +19,22 @@ import {
 } from '../registry/operation.js';
 import { printFacts as print } from '../registry/printing.js';
 import { get, post, remove } from '../registry/routes.js';
-import { listenToWebhooks } from './listen-to-webhooks.js';
-import { isAccepted, sendSample, testEndpoint } from './send-samples.js';
+import { listedDeliveries, resendDeliveries, showDelivery, sinceOf } from './deliveries.js';
 import {
   addEndpoint,
   enableEndpoint,
   removeEndpoint,
-  resendDeliveries,
   rotateEndpointSecret,
-  showDeliveries,
-  showDelivery,
   showEndpoints,
-} from './webhook-commands.js';
+} from './endpoints.js';
+import { listen } from './listen-to-webhooks.js';
+import { test, trigger } from './send-samples.js';
+import { endpoint, endpointUrl, url } from './webhook-members.js';
 
-const url = textUpTo(2_000);
-const endpoint = given(url, { placeholder: 'url', help: 'its URL' });
-const endpointUrl = given(endpoint, { option: 'endpoint' });
 const DELIVERY = 'the id of the delivery';
 const since = given(time.optional(), {
   placeholder: 'time',
   help: 'of events from this time on',
-});
-const types = (usual: string) =>
-  given(z.array(z.enum(WEBHOOK_TYPES, `takes some of ${WEBHOOK_TYPES.join(',')}`)).optional(), {
-    placeholder: 'types',
-    hasCommas: true,
-    help: `some of ${WEBHOOK_TYPES.join(',')}; default: ${usual}`,
-  });
-const loopback = url.refine((to) => loopbackProblem(to) === undefined, {
-  error: ({ input }) => loopbackProblem(String(input)) ?? '',
-});
-const forwardTo = given(loopback.optional(), {
-  placeholder: 'url',
-  help: 'a receiver on this machine',
 });
 
 /** The JSON Schema of a request with these members. */
@@ -141,63 +112,8 @@ export const operations: readonly Operation[] = [
     record: ({ core, meta }, { endpointUrl: to }) => removeEndpoint(core, meta, to),
     said: ({ endpointUrl: to }) => `${to} is unsubscribed`,
   }),
-  recordedOperation({
-    name: 'webhook test',
-    summary: 'sends a test event immediately and once, whatever types the endpoint receives',
-    members: { endpointUrl },
-    roles: ['support'],
-    isLong: true,
-    route: post('webhooks/{tenant}/test', 'ENDPOINT_NOT_FOUND'),
-    examples: ['webhook test acme --endpoint https://shop.example/hooks'],
-    record: (context, { endpointUrl: to }) => testEndpoint(context, to),
-    said: ({ status, ms, reason }) => `${status ?? reason} after ${ms} ms`,
-    ending: (sent) =>
-      isAccepted(sent) ? undefined : { exitCode: 1, line: 'the endpoint did not accept it' },
-  }),
-  recordedOperation({
-    name: 'webhook trigger',
-    summary: 'sends a sample payload immediately and once, in test mode',
-    members: {
-      type: help(z.enum(WEBHOOK_TYPES, `takes one of ${WEBHOOK_TYPES.join(', ')}`), 'its type'),
-      endpointUrl: given(endpointUrl.optional(), {
-        option: 'endpoint',
-        placeholder: 'url',
-        help: 'to this endpoint alone; default: all that receive the type',
-      }),
-      forwardTo: given(forwardTo, {
-        only: 'cli',
-        placeholder: 'url',
-        help: 'to a receiver on this machine instead',
-      }),
-      mode: testMode,
-    },
-    positions: ['type'],
-    rules: [
-      {
-        check: ({ endpointUrl: to, forwardTo: receiver }) =>
-          to !== undefined && receiver !== undefined
-            ? '{endpointUrl} and {forwardTo} exclude each other'
-            : undefined,
-      },
-    ],
-    roles: ['support'],
-    isLong: true,
-    route: post('webhooks/{tenant}/trigger', 'ENDPOINT_NOT_FOUND'),
-    examples: [
-      'webhook trigger acme reward.created',
-      'webhook trigger acme user.created --forward-to http://127.0.0.1:4000/hooks',
-    ],
-    record: sendSample,
-    columns: [
-      ['url', 'endpointUrl'],
-      ['answer', ({ status, reason }) => status ?? reason],
-      ['ms', 'ms', 'amount'],
-    ],
-    ending: (sent) =>
-      sent.every(isAccepted)
-        ? undefined
-        : { exitCode: 1, line: 'not every endpoint accepted the sample' },
-  }),
+  test,
+  trigger,
   ledgerOperation({
     name: 'webhook deliveries',
     summary: 'deliveries, newest first',
@@ -215,7 +131,8 @@ export const operations: readonly Operation[] = [
       'webhook deliveries acme --limit 20',
     ],
     empty: 'no deliveries',
-    run: ({ core, scope }, selection) => showDeliveries(core, scope, selection),
+    run: ({ core, scope }, { since: from, ...selection }) =>
+      listedDeliveries(core, scope, { ...selection, since: sinceOf(from) }),
     columns: [
       'id',
       'type',
@@ -327,13 +244,5 @@ export const operations: readonly Operation[] = [
       new SigningKeys(core.pool, core.webhookKeysSealer).rotate(msOf(grace), shownStaff(by)),
     said: ({ kid }) => `webhooks are signed with the key ${kid} from now on`,
   }),
-  ledgerOperation({
-    name: 'webhook listen',
-    summary: 'a line for each event from now on, and a signed POST, until Ctrl-C',
-    members: { forwardTo, types: types('all'), json },
-    roles: ['support'],
-    output: 'stream',
-    examples: ['webhook listen acme --mode test --forward-to http://127.0.0.1:4000/hooks'],
-    run: listenToWebhooks,
-  }),
+  listen,
 ];
