@@ -1,5 +1,5 @@
 // Over 5 s: reactions are retried with pauses, and commands each open the stores.
-import { showParked } from '../../src/operations/policies/policy-commands.js';
+import { showParked } from '../../src/operations/policies/policy.operations.js';
 import { query, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { runHere, type Ran } from '../support/command-line.js';

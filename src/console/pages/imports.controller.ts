@@ -214,10 +214,8 @@ export class ConsoleImportsController {
   }
 
   /** Rows may name people. */
-  private async onRecord(call: TenantCall, id: string, as: '' | ' file' = ''): Promise<void> {
-    await this.pages.recorded(call, `console import${as}`, () =>
-      Promise.resolve({ result: null, parameters: { import: id } }),
-    );
+  private onRecord(call: TenantCall, id: string, as: '' | ' file' = ''): Promise<void> {
+    return this.pages.viewed(call, `import${as}`, () => ({ import: id }));
   }
 
   private run(call: TenantCall, run: RecordedRun): string {

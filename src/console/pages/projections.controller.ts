@@ -13,8 +13,11 @@ import {
   type DiffDocument,
   type ShownProjection,
 } from '../../operations/projections/projection-commands.js';
-import { showParked } from '../../operations/policies/policy-commands.js';
-import { retryReactions, skipReaction } from '../../operations/policies/policy.operations.js';
+import {
+  retryReactions,
+  showParked,
+  skipReaction,
+} from '../../operations/policies/policy.operations.js';
 import { badRequest } from '../../http/edge/api-error.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
 import {

@@ -4,7 +4,7 @@ import type {
   parkedStreams,
   ShownProjection,
 } from '../../operations/projections/projection-commands.js';
-import type { ShownParkedReaction } from '../../operations/policies/policy-commands.js';
+import type { ShownParkedReaction } from '../../operations/policies/policy.operations.js';
 import { accountPath } from '../pages/customer-columns.js';
 import { nameInWords, valueInWords } from './differences.js';
 import { countCell, idCell, stateCell, textCell, timeCell, amountCell } from './cells.js';

@@ -1,20 +1,13 @@
-import * as z from 'zod';
-import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import { shownExport, type ShownExport } from '../../exports/shown-export.js';
 import { timeNow } from '../../foundation/world.js';
 import { onceIfKeyed } from '../operator-keys.js';
 import { notDone } from '../outcome.js';
 import { fullId } from '../registry/full-id.js';
-import { given, help, json, limit, text, textUpTo } from '../registry/members.js';
+import { given, limit, text } from '../registry/members.js';
 import { ledgerOperation, type Operation, recordedOperation } from '../registry/operation.js';
 import { get, remove } from '../registry/routes.js';
 import { EXPORT_NOT_FOUND, listExports } from './export-commands.js';
-import { runExport } from './run-export.js';
-
-const name = textUpTo(255).refine(
-  (value) => !/\p{Cc}/u.test(value),
-  'must have no control characters',
-);
+import { run } from './run-export.js';
 
 /** Also called by the console. */
 export const cancel = recordedOperation({
@@ -46,34 +39,7 @@ export const cancel = recordedOperation({
 });
 
 export const operations: readonly Operation[] = [
-  ledgerOperation({
-    name: 'export run',
-    summary: 'requests an export, waits, and writes the file',
-    members: {
-      type: help(z.enum(EXPORT_TYPES), EXPORT_TYPES.join(', ')),
-      format: help(z.enum(EXPORT_FORMATS).default('CSV'), EXPORT_FORMATS.join(', ')),
-      param: given(z.record(z.string(), z.string()).optional(), {
-        placeholder: 'key=value',
-        help: 'a filter, such as createdSince=2026-01-01; may be repeated',
-      }),
-      name: help(name.optional(), 'names the export'),
-      out: given(text, { placeholder: 'file', help: 'where to; - is standard output' }),
-      json,
-    },
-    roles: ['support'],
-    isRecorded: true,
-    output: 'stream',
-    examples: [
-      'export run acme --type REWARD_BALANCE --out balances.csv',
-      'export run acme --type USER --out -',
-    ],
-    run: async (context, { type: exportType, format, param, name: own, out }) => {
-      const texts = { name: own ?? null, requester: context.by.name, params: param ?? null };
-      const shown = await runExport(context, { exportType, format, texts }, out);
-      if (out !== '-') await context.write(`${JSON.stringify(shown, null, 2)}\n`);
-      return shown;
-    },
-  }),
+  run,
   ledgerOperation({
     name: 'export list',
     summary: 'exports, newest first',

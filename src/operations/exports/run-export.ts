@@ -1,8 +1,11 @@
-import type { ExportRequest } from '../../exports/exports.js';
+import * as z from 'zod';
+import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import type { ShownExport } from '../../exports/shown-export.js';
 import { pause } from '../../foundation/pause.js';
 import { auditedOn } from '../audited.js';
 import type { ScopedContext } from '../registry/context.js';
+import { given, help, json, text, textUpTo } from '../registry/members.js';
+import { ledgerOperation } from '../registry/operation.js';
 import { requestExport, showExport } from './export-commands.js';
 import { writeExportsHere } from './write-exports-here.js';
 import { notDone } from '../outcome.js';
@@ -10,38 +13,65 @@ import { WrittenFile } from '../written-file.js';
 
 const POLL_MS = 200;
 
+const name = textUpTo(255).refine(
+  (value) => !/\p{Cc}/u.test(value),
+  'must have no control characters',
+);
+
 /**
- * Requests an export, waits for it and writes the file, or for `-` the stream. The service writes
- * exports; while none runs on this database, the command does so itself: it follows the log with
- * the read models, and writes what waits.
+ * The service writes exports; while none runs on this database, the command does so itself: it
+ * follows the log with the read models, and writes what waits.
  */
-export async function runExport(
-  context: ScopedContext,
-  requested: ExportRequest,
-  out: string,
-): Promise<ShownExport> {
-  const { core, scope, by, warn, payments } = context;
-  const target = out === '-' ? undefined : await WrittenFile.open(out);
-  const logger = {
-    warn: (fields: object, message: string) => warn(`${message}: ${JSON.stringify(fields)}`),
-  };
-  const parts = { core, logger, publicUrl: payments.publicUrl() };
-  const frame = { scope, by, operation: 'export run', warn };
-  try {
-    const completed = await writeExportsHere(parts, async () => {
-      const begun = await auditedOn(core, frame, (_, meta) => requestExport(core, meta, requested));
-      const shown = await completion(context, begun.id);
-      const pieces = core.downloads.readWhole(shown.id, Number(shown.stats?.['bytes'] ?? 0));
-      if (target !== undefined) await target.write(pieces);
-      else for await (const piece of pieces) await context.write(piece);
+export const run = ledgerOperation({
+  name: 'export run',
+  summary: 'requests an export, waits, and writes the file',
+  members: {
+    type: help(z.enum(EXPORT_TYPES), EXPORT_TYPES.join(', ')),
+    format: help(z.enum(EXPORT_FORMATS).default('CSV'), EXPORT_FORMATS.join(', ')),
+    param: given(z.record(z.string(), z.string()).optional(), {
+      placeholder: 'key=value',
+      help: 'a filter, such as createdSince=2026-01-01; may be repeated',
+    }),
+    name: help(name.optional(), 'names the export'),
+    out: given(text, { placeholder: 'file', help: 'where to; - is standard output' }),
+    json,
+  },
+  roles: ['support'],
+  isRecorded: true,
+  output: 'stream',
+  examples: [
+    'export run acme --type REWARD_BALANCE --out balances.csv',
+    'export run acme --type USER --out -',
+  ],
+  run: async (context, { type: exportType, format, param, name: own, out }) => {
+    const { core, scope, by, warn, payments } = context;
+    const texts = { name: own ?? null, requester: by.name, params: param ?? null };
+    const target = out === '-' ? undefined : await WrittenFile.open(out);
+    const logger = {
+      warn: (fields: object, message: string) => warn(`${message}: ${JSON.stringify(fields)}`),
+    };
+    const parts = { core, logger, publicUrl: payments.publicUrl() };
+    const frame = { scope, by, operation: 'export run', warn };
+    try {
+      const shown = await writeExportsHere(parts, async () => {
+        const begun = await auditedOn(core, frame, (_, meta) =>
+          requestExport(core, meta, { exportType, format, texts }),
+        );
+        const completed = await completion(context, begun.id);
+        const bytes = Number(completed.stats?.['bytes'] ?? 0);
+        const pieces = core.downloads.readWhole(completed.id, bytes);
+        if (target !== undefined) await target.write(pieces);
+        else for await (const piece of pieces) await context.write(piece);
+        return completed;
+      });
+      await target?.keep();
+      if (out !== '-') await context.write(`${JSON.stringify(shown, null, 2)}\n`);
       return shown;
-    });
-    await target?.keep();
-    return completed;
-  } finally {
-    await target?.discard();
-  }
-}
+    } finally {
+      await target?.discard();
+    }
+  },
+});
 
 /** Waits until the export is over. */
 async function completion(

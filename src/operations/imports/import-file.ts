@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { errorCode } from '../../foundation/error-code.js';
@@ -13,19 +14,30 @@ import { withThousands } from '../../foundation/thousands.js';
 import { actorOf, recordDone } from '../audit.js';
 import { NotDone, notDoneAbout } from '../outcome.js';
 import type { ScopedContext } from '../registry/context.js';
+import { given, help, text } from '../registry/members.js';
 import { ResultFile } from './result-file.js';
 
-export interface ImportRequest {
-  /** On this machine. */
-  readonly file: string;
+/** The members of a request to import a file of this machine, or over HTTP a stored one. */
+export const IMPORT_MEMBERS = {
+  file: given(text, { only: 'cli', placeholder: 'file', help: 'CSV or JSON lines, in UTF-8' }),
   /** The run whose stored file is read in its place, and which keeps the results. */
-  readonly upload?: string | undefined;
-  readonly dryRun: boolean;
-  /** Columns to fields. */
-  readonly map?: Readonly<Record<string, string>> | undefined;
-  readonly rejected?: string | undefined;
-  readonly ids?: string | undefined;
-}
+  upload: given(text.optional(), { only: 'http' }),
+  dryRun: help(z.boolean().default(false), 'checks every row, and writes nothing'),
+  map: given(z.record(z.string(), z.string()).optional(), {
+    placeholder: 'Column=field',
+    help: 'reads a column of the file as a field; may be repeated',
+  }),
+  rejected: given(text.optional(), {
+    only: 'cli',
+    placeholder: 'file',
+    help: 'takes the rejected rows, each with its line and the reason',
+  }),
+  ids: given(text.optional(), {
+    only: 'cli',
+    placeholder: 'file',
+    help: 'takes the ids of rows with those of the ledger',
+  }),
+};
 
 const IDS_HEAD = 'kind,imported,ledger\n';
 
@@ -33,7 +45,7 @@ const IDS_HEAD = 'kind,imported,ledger\n';
 export async function importFile(
   context: ScopedContext,
   kind: ImportKind,
-  request: ImportRequest,
+  request: z.output<z.ZodObject<typeof IMPORT_MEMBERS>>,
 ): Promise<ImportAnswer> {
   const { core, operationsPool, scope, signal, onProgress, pauseForRequests, note, by } = context;
   const { dryRun, map, upload } = request;

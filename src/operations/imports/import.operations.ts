@@ -1,14 +1,13 @@
-import * as z from 'zod';
 import type { OperatorRole } from '../../config/operators.js';
 import type { ImportKind } from '../../imports/rows/import-rows.js';
 import { isEqual, type UnitControl } from '../../imports/runs/control.js';
 import type { ImportAnswer } from '../../imports/runs/run-import.js';
-import { given, help, text } from '../registry/members.js';
+import { given, text } from '../registry/members.js';
 import { ledgerOperation, type Operation, tenantOperation } from '../registry/operation.js';
 import type { Ending, Printer } from '../registry/printing.js';
 import { get } from '../registry/routes.js';
 import { overlap } from '../written-file.js';
-import { importFile } from './import-file.js';
+import { IMPORT_MEMBERS, importFile } from './import-file.js';
 import { findImport, listImports, shownImport, type ShownImport } from './import-runs.js';
 
 export const IMPORT_ROLES: Readonly<Record<ImportKind, OperatorRole>> = {
@@ -21,25 +20,7 @@ const importOf = (kind: ImportKind): Operation =>
   ledgerOperation({
     name: `import ${kind}`,
     summary: `imports the ${kind} of another program from a file`,
-    members: {
-      file: given(text, { only: 'cli', placeholder: 'file', help: 'CSV or JSON lines, in UTF-8' }),
-      upload: given(text.optional(), { only: 'http' }),
-      dryRun: help(z.boolean().default(false), 'checks every row, and writes nothing'),
-      map: given(z.record(z.string(), z.string()).optional(), {
-        placeholder: 'Column=field',
-        help: 'reads a column of the file as a field; may be repeated',
-      }),
-      rejected: given(text.optional(), {
-        only: 'cli',
-        placeholder: 'file',
-        help: 'takes the rejected rows, each with its line and the reason',
-      }),
-      ids: given(text.optional(), {
-        only: 'cli',
-        placeholder: 'file',
-        help: 'takes the ids of rows with those of the ledger',
-      }),
-    },
+    members: IMPORT_MEMBERS,
     rules: [
       {
         check: ({ file, rejected, ids }) =>
