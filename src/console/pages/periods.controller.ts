@@ -1,22 +1,18 @@
 import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
 import { monthEnd, periodChanges, type PeriodChange } from '../../operations/ledger/month-end.js';
 import { close, daysOfMonth, reopen } from '../../operations/ledger/statement.operations.js';
-import {
-  each,
-  MOVEMENTS,
-  signedMovement,
-  statementOfTenant,
-} from '../../operations/ledger/tenant-statement.js';
+import { each, statementOfTenant } from '../../operations/ledger/tenant-statement.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import { redirected, sendPage } from '../console-answers.js';
 import { TenantCall } from '../console-call.js';
 import { FormFor, PageFor, TenantPage } from '../console-routes.js';
 import { stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
+import { rollForwardCells } from '../view/statement-view.js';
 import { stateView } from '../view/states.js';
 import { tablesOf } from '../view/page-tables.js';
 import { column, type TableColumn } from '../view/table.js';
-import { amountText, template } from '../view/templates.js';
+import { template } from '../view/templates.js';
 import { monthField } from '../view/utc-fields.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
@@ -138,20 +134,7 @@ export class ConsolePeriodsController {
     if (statement instanceof NotDone) return [];
     return statement.result.units.map(({ unit, opening, closing, lines }) => {
       const sums = each((movement) => lines.reduce((sum, line) => sum + line[movement], 0));
-      const cell = (name: string, value: number, shown = value) => ({
-        name: `${name}:${unit}`,
-        value,
-        text: amountText(shown, unit, money),
-        isNegative: shown < 0,
-      });
-      return {
-        unit,
-        cells: [
-          cell('opening', opening),
-          ...MOVEMENTS.map((one) => cell(one, sums[one], signedMovement(sums, one))),
-          cell('closing', closing),
-        ],
-      };
+      return { unit, cells: rollForwardCells({ unit, opening, closing, ...sums }, money) };
     });
   }
 }

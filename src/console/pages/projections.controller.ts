@@ -20,14 +20,9 @@ import {
 } from '../../operations/policies/policy.operations.js';
 import { badRequest } from '../../http/edge/api-error.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
-import {
-  diff,
-  rebuild,
-  retry,
-  rollBack,
-  skip,
-  swap,
-} from '../../operations/projections/projection.operations.js';
+import { diff, rebuild, retry } from '../../operations/projections/projection.operations.js';
+import { skip } from '../../operations/projections/projection-skips.js';
+import { rollBack, swap } from '../../operations/projections/projection-switches.js';
 import type { Operation } from '../../operations/registry/operation.js';
 import type { ObservedGenerations } from '../../projecting/generations/switch-generations.js';
 import type { Form } from '../sessions/form.js';

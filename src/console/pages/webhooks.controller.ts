@@ -35,19 +35,17 @@ import { sheetOf } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { notOfThisTenant, ofThisTenant, queried, queryOf, TenantPages } from './tenant-pages.js';
 import {
-  endpointsView,
-  fieldsOf,
-  testedView,
-  typedEndpoint,
-  type TypedEndpoint,
-} from '../view/webhooks-view.js';
-import {
-  endpointColumns,
   DELIVERY_CHOICES,
   deliveryColumns,
   deliveryWords,
+  endpointColumns,
+  endpointsView,
   failureWords,
-} from './webhook-columns.js';
+  fieldsOf,
+  testedView,
+  type TypedEndpoint,
+  typedEndpoint,
+} from '../view/webhooks-view.js';
 
 const content = template('webhooks');
 const deliveryContent = template('delivery');

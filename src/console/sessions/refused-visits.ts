@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { isAlias } from '../../tenants/tenant-directory.js';
 import type { Core } from '../../stores/core.js';
-import { MODES, type Scope, type ScopeOfMode } from '../../domain/scope.js';
+import { MODES } from '../../domain/scope.js';
 import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import { withTimeout } from '../../foundation/timeout.js';
 import type { Logger } from '../../foundation/logger.js';
@@ -16,15 +16,6 @@ export const VISITS_PER_MINUTE = 10;
 const RECORD_WAIT_MS = 1_000;
 
 type VisitedCore = Pick<Core, 'commands' | 'names' | 'tenants'>;
-
-/** The tenant and mode of a page. */
-interface ScopeOfPage {
-  readonly scope: ScopeOfMode;
-  /** Where the data of the mode are. */
-  readonly ledger: Scope;
-  /** ISO 8601; null: none, or live mode. */
-  readonly testClock: string | null;
-}
 
 /** Who was refused: the operator's name, and what the visits are counted by. */
 export interface Visitor {
@@ -73,12 +64,13 @@ export class RefusedVisits {
   }
 
   /** The tenant and mode of a page, by the parameters of its path; undefined: there is none. */
-  async scopeOf(parameters: unknown): Promise<ScopeOfPage | undefined> {
+  async scopeOf(parameters: unknown) {
     const { tenant, mode } = parameters as { readonly tenant?: unknown; readonly mode?: unknown };
     const known = MODES.find((one) => one === mode);
     if (known === undefined || typeof tenant !== 'string' || !isAlias(tenant)) return undefined;
     const found = await this.core.tenants.find(tenant);
     if (found === undefined) return undefined;
+    // Of live mode there is none.
     const testClock = known === 'test' ? testClockOf(found) : null;
     return { scope: { tenant, mode: known }, ledger: ledgerOf(found, known), testClock };
   }

@@ -64,6 +64,13 @@ export const amountCell = (
   isNegative: value !== null && value < 0,
 });
 
+/** A movement of credit: the value of `--json`, and as shown, with the sign of its effect. */
+export const movementCell = (
+  { value, shown = value }: { readonly value: number; readonly shown?: number | undefined },
+  text: (shown: number) => string,
+  figure: string | null,
+): Cell => ({ kind: 'amount', value, text: text(shown), figure, isNegative: shown < 0 });
+
 /** A count. */
 export const countCell = (value: number, figure: string | null = null): Cell =>
   amountCell(value, value.toLocaleString('en-US'), figure);

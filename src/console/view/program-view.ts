@@ -1,5 +1,6 @@
 import { ASSISTANT, fieldsFor, type ProgramTexts } from '../../operations/tenants/program-form.js';
 import type { ProgramForecast } from '../../operations/tenants/program-forecast.js';
+import type { programsOf } from '../../domain/tenant/program-document.js';
 import { formatOf, type UnitFormat } from '../../domain/tenant/unit-settings.js';
 import { accountPath } from '../pages/customer-columns.js';
 import { amountCell, countCell, textCell } from './cells.js';
@@ -103,14 +104,8 @@ export const SPANS = [
   { value: '365d', words: 'over 365 days' },
 ];
 
-/** A program of a tenant. */
-export interface ListedProgram {
-  readonly id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly isDefault: boolean;
-  readonly path: string;
-}
+type ListedProgram = Pick<ReturnType<typeof programsOf>[number], 'id' | 'version' | 'isDefault'> &
+  Readonly<Record<'name' | 'path', string>>;
 
 export const PROGRAM_COLUMNS: readonly TableColumn<ListedProgram>[] = [
   column('program', ({ name, path }) => textCell(name, { path })),

@@ -2,12 +2,12 @@ import type {
   Reconciliation,
   ReconciliationDifference,
 } from '../../operations/ledger/ledger-reconciliation.js';
-import { signedMovement, MOVEMENTS } from '../../operations/ledger/tenant-statement.js';
 import type { Money } from '../../operations/registry/printing.js';
 import { accountPath } from '../pages/customer-columns.js';
 import { amountCell, textCell } from './cells.js';
+import { rollForwardCells } from './statement-view.js';
 import { column, type TableColumn } from './table.js';
-import { amountText, capital } from './templates.js';
+import { amountText } from './templates.js';
 
 /** Of very many differences the first ones are kept. */
 export interface KeptReconciliation extends Reconciliation {
@@ -77,24 +77,11 @@ export function shownReconciliation(result: KeptReconciliation, shownIn: ShownIn
   };
 }
 
-const linesOf = (sums: Reconciliation['units'][number], money: Money | undefined) => {
-  const { unit, opening, closing, scheduled } = sums;
-  const line = (label: string, name: string, value: number, shown = value) => ({
-    label,
-    name: `${name}:${unit}`,
-    value,
-    text: amountText(shown, unit, money),
-    isNegative: shown < 0,
-  });
-  return [
-    line('Opening', 'opening', opening),
-    ...MOVEMENTS.map((movement) =>
-      line(capital(movement), movement, sums[movement], signedMovement(sums, movement)),
-    ),
-    line('Closing', 'closing', closing),
-    line('Pending, granted for later', 'scheduled', scheduled),
-  ];
-};
+function linesOf(sums: Reconciliation['units'][number], money: Money | undefined) {
+  const { unit, scheduled } = sums;
+  const cell = amountCell(scheduled, amountText(scheduled, unit, money), `scheduled:${unit}`);
+  return [...rollForwardCells(sums, money), { label: 'Pending, granted for later', cell }];
+}
 
 export const differenceColumns = ({
   money,

@@ -4,12 +4,15 @@ import {
   each,
   MOVEMENTS,
   signedMovement,
+  type Movement,
   type TenantStatement,
   type TenantStatementLine,
 } from '../../operations/ledger/tenant-statement.js';
-import { amountCell, idCell, textCell, timeCell, type Cell } from './cells.js';
+import { idCell, movementCell, textCell, timeCell, type Cell } from './cells.js';
+import type { Money } from '../../operations/registry/printing.js';
 import type { tablesOf } from './page-tables.js';
 import { column, type TableColumn } from './table.js';
+import { amountText, capital } from './templates.js';
 
 /** What the tables of a statement are shown with. */
 interface ShownIn {
@@ -53,15 +56,32 @@ const noteOf = ({ proposedBy, approvedBy, reason }: Line): string | null => {
 
 const NONE = textCell('');
 
-/** A movement of credit: a figure of `--json`, shown with the sign of its effect. */
+/** Empty where the line has no such amount. */
 const amountOf = (
   value: number | undefined,
   { text, figure }: { readonly text: (value: number) => string; readonly figure: string | null },
   shown = value,
-): Cell => {
-  if (value === undefined || shown === undefined) return NONE;
-  const cell = amountCell(value, text(shown), figure);
-  return cell.kind === 'amount' ? { ...cell, isNegative: shown < 0 } : cell;
+): Cell => (value === undefined ? NONE : movementCell({ value, shown }, text, figure));
+
+/** From the opening of a unit over its movements to its closing. */
+export const rollForwardCells = (
+  sums: Readonly<Record<Movement | 'opening' | 'closing', number>> & { readonly unit: string },
+  money: Money | undefined,
+) => {
+  const { unit, opening, closing } = sums;
+  const line = (name: string, value: number, shown = value) => ({
+    label: capital(name),
+    cell: movementCell(
+      { value, shown },
+      (amount) => amountText(amount, unit, money),
+      `${name}:${unit}`,
+    ),
+  });
+  return [
+    line('opening', opening),
+    ...MOVEMENTS.map((one) => line(one, sums[one], signedMovement(sums, one))),
+    line('closing', closing),
+  ];
 };
 
 const lineColumns = (unit: string, { amount }: ShownIn): readonly TableColumn<Line>[] => {

@@ -20,14 +20,9 @@ import {
 import { projectionHistory } from '../../projecting/generations/projection-history.js';
 import { followedGenerations } from '../../projecting/generations/live-generations.js';
 import { countEvents, rebuild, type RebuildOptions } from '../../projecting/generations/rebuild.js';
-import {
-  rollBack,
-  swap,
-  type ObservedGenerations,
-} from '../../projecting/generations/switch-generations.js';
 import type { Projector } from '../../projecting/projector.js';
 import { notDone } from '../outcome.js';
-import { recorded, type OperationResult, type ProjectionOperator } from './projection-operator.js';
+import { recorded, type ProjectionOperator } from './projection-operator.js';
 import { shownDifference } from './shown-difference.js';
 
 /** The operations on read models: each returns the document that `--json` prints. */
@@ -172,59 +167,6 @@ export async function diffProjection(
       };
     });
   });
-}
-
-/**
- * Makes new generations live. @param all every projection that has a waiting generation; otherwise
- * each named one must have one.
- * @param seen the generations that the operator saw: others now are refused.
- */
-export async function swapProjections(
-  operator: ProjectionOperator,
-  projectors: readonly Projector[],
-  all: boolean,
-  seen?: ObservedGenerations,
-): Promise<object> {
-  const chosen = all ? await waiting(operator.parts, projectors) : projectors;
-  if (chosen.length === 0) throw notDone('no projection has a new generation: rebuild first');
-  return recorded(operator, { action: 'swap', projectors: chosen }, async (client, signal) =>
-    ended(await swap(operator.parts, client, chosen, { signal, seen })),
-  );
-}
-
-async function waiting(
-  { pool, log }: GenerationParts,
-  projectors: readonly Projector[],
-): Promise<readonly Projector[]> {
-  const found: Projector[] = [];
-  for (const projector of projectors)
-    if ((await GenerationsOf.read(pool, log, projector)).ready) found.push(projector);
-  return found;
-}
-
-/** Makes the previous generation live again. @param seen as for a swap. */
-export async function rollBackProjection(
-  operator: ProjectionOperator,
-  projector: Projector,
-  seen?: ObservedGenerations,
-): Promise<object> {
-  return recorded(
-    operator,
-    { action: 'rollback', projectors: [projector] },
-    async (client, signal) =>
-      ended(await rollBack(operator.parts, client, projector, { signal, seen })),
-  );
-}
-
-function ended({ switched, heldMs }: Awaited<ReturnType<typeof swap>>): OperationResult {
-  const held = Math.round(heldMs * 10) / 10;
-  return {
-    document: { heldMs: held, projections: switched },
-    ends: switched.map(({ position, ...each }) => ({
-      ...each,
-      details: { position, heldMs: held },
-    })),
-  };
 }
 
 /** A stream that an event holds back from a read model. Times are ISO 8601. */

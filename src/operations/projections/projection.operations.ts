@@ -1,76 +1,34 @@
 import * as z from 'zod';
-import type { OperatorRole } from '../../config/operators.js';
 import type { RebuildProgress } from '../../projecting/generations/rebuild.js';
-import type { ObservedGenerations } from '../../projecting/generations/switch-generations.js';
-import type { Projector } from '../../projecting/projector.js';
-import { given, help, limit, mode, text } from '../registry/members.js';
-import type { OperationContext } from '../registry/context.js';
+import { help, limit, mode, text } from '../registry/members.js';
 import { type Operation, serviceOperation } from '../registry/operation.js';
 import { get, post } from '../registry/routes.js';
 import {
   diffProjection,
   planRebuild,
   rebuildProjections,
-  rollBackProjection,
   showHistory,
   showParkedStreams,
   showStatus,
-  swapProjections,
 } from './projection-commands.js';
 import {
-  chosenOf,
-  onReadModels,
-  projectorNamed,
-  type ProjectionOperator,
-} from './projection-operator.js';
+  CHANGE,
+  choice,
+  ONE_OR_ALL,
+  onNamedModel,
+  parameters,
+  projection,
+  reading,
+  SUPPORT,
+} from './projection-members.js';
+import { chosenOf, onReadModels, type ProjectionOperator } from './projection-operator.js';
 import { repairProjections, retryParked } from './projection-repairs.js';
-import { skipParkedEvent } from './projection-skips.js';
+import { skip } from './projection-skips.js';
+import { rollBack, swap } from './projection-switches.js';
 
-const SUPPORT: readonly OperatorRole[] = ['support'];
-const projection = help(text, 'the name of the projection');
-const account = help(text, 'the account');
-const tenant = help(text, 'the alias of the tenant');
-const choice = {
-  projection: projection.optional(),
-  all: help(z.boolean().default(false), 'all projections'),
-};
-
-const NAMED = { required: ['projection'], properties: { projection: {} } };
-/** One projection, or all; the operation checks it. */
-const ONE_OR_ALL = {
-  oneOf: [
-    { required: ['projection'], properties: { projection: {}, all: { const: false } } },
-    { required: ['all'], properties: { all: { const: true } }, not: NAMED },
-  ],
-};
-const SET = { const: true };
 /** A list of documents. */
 const ARRAY = { type: 'array', items: { type: 'object' } };
-
-/** Changes read models: a run, in their history. */
-const CHANGE = { roles: SUPPORT, isLong: true, isRecorded: true, output: 'lists' } as const;
-const parameters = ({ projection: name }: { readonly projection?: string | undefined }) => ({
-  projection: name,
-});
-
-/** The generations that the operator saw: others now are refused. */
-const seen = given(z.custom<ObservedGenerations>().optional(), { only: 'console' });
-
-/** The work on the projection of this name. */
-const onNamedModel = <T>(
-  context: OperationContext,
-  name: string,
-  work: (operator: ProjectionOperator, projector: Projector) => Promise<T>,
-): Promise<T> =>
-  onReadModels(context, (operator) =>
-    work(operator, projectorNamed(operator.parts.projectors, name)),
-  );
-
-/** Events that were read, as progress. */
-const reading = ({ onProgress }: OperationContext): ((events: number) => void) => {
-  let read = 0;
-  return (events) => onProgress('reading', (read += events));
-};
+const SET = { const: true };
 
 /** Events to read, from how far the log was read; undefined: not known. */
 function totalOf({ parts: { log } }: ProjectionOperator, progress: RebuildProgress) {
@@ -168,37 +126,6 @@ export const diff = serviceOperation({
     count > 0 ? { exitCode: 2, line: `${count} rows of ${name} differ` } : undefined,
 });
 
-export const swap = serviceOperation({
-  name: 'projection swap',
-  summary: 'makes the new generation live',
-  members: { ...choice, seen },
-  positions: ['projection'],
-  rules: [{ schema: ONE_OR_ALL }],
-  ...CHANGE,
-  parameters,
-  route: post('projections/swap', 'PROJECTION_UNKNOWN'),
-  examples: ['projection swap rewards', 'projection swap --all'],
-  run: (context, request) =>
-    onReadModels(context, (operator) =>
-      swapProjections(operator, chosenOf(operator, request), request.all, request.seen),
-    ),
-});
-
-export const rollBack = serviceOperation({
-  name: 'projection rollback',
-  summary: 'makes the previous generation live again',
-  members: { projection, seen },
-  positions: ['projection'],
-  ...CHANGE,
-  parameters,
-  route: post('projections/{projection}/rollback', 'PROJECTION_UNKNOWN'),
-  examples: ['projection rollback rewards'],
-  run: (context, { projection: name, seen: generations }) =>
-    onNamedModel(context, name, (operator, projector) =>
-      rollBackProjection(operator, projector, generations),
-    ),
-});
-
 export const retry = serviceOperation({
   name: 'projection retry-parked',
   summary: 'applies the parked streams again',
@@ -212,40 +139,6 @@ export const retry = serviceOperation({
       const chosen = chosenOf(operator, { projection: name, all: name === undefined });
       return retryParked(operator, chosen, { onPage: reading(context) });
     }),
-});
-
-export const skip = serviceOperation({
-  name: 'projection skip',
-  summary: 'lets a parked stream continue without the event that cannot be applied',
-  members: {
-    projection,
-    tenant: tenant.optional(),
-    account: account.optional(),
-    mode,
-    stream: help(text.optional(), 'the stream, instead of tenant and account'),
-    reason: help(text, 'why'),
-  },
-  positions: ['projection'],
-  rules: [
-    {
-      schema: {
-        oneOf: [{ required: ['tenant', 'account'] }, { required: ['stream'] }],
-        dependentRequired: { tenant: ['account'], account: ['tenant'] },
-      },
-    },
-  ],
-  ...CHANGE,
-  parameters: ({ projection: name, account: one, reason }) => ({
-    projection: name,
-    account: one,
-    reason,
-  }),
-  route: post('projections/{projection}/skip', 'PROJECTION_UNKNOWN', 'TENANT_NOT_FOUND'),
-  examples: ['projection skip rewards --tenant acme --account 42 --reason "ticket 4711"'],
-  run: (context, { projection: name, ...skipped }) =>
-    onNamedModel(context, name, (operator, projector) =>
-      skipParkedEvent(operator, projector, skipped, reading(context)),
-    ),
 });
 
 export const operations: readonly Operation[] = [

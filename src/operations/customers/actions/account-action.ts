@@ -27,6 +27,23 @@ export const OF_USER = {
 
 export const SUPPORT = { roles: ['support'], isKeyed: true, examples: [] } as const;
 
+/** A user of an account as commands see it now. @throws {NotDone} USER_NOT_FOUND */
+export async function userNow(
+  { names, streams }: Pick<Core, 'names' | 'streams'>,
+  scope: Scope,
+  { account, user }: Readonly<Record<'account' | 'user', string>>,
+) {
+  const accountRef = names.accountRef(scope, account);
+  const stream = names.accountStream(scope, accountRef);
+  const { state } = await streams.accounts.load(stream);
+  const person = state.status === 'open' ? state.personsByUserId.get(user) : undefined;
+  const profile =
+    state.status === 'open' && person !== undefined ? state.users.get(person)?.profile : undefined;
+  if (state.status !== 'open' || person === undefined || !profile)
+    throw new NotDone('USER_NOT_FOUND', [`There is no user ${user} in the account ${account}.`]);
+  return { accountRef, stream, state, person, profile };
+}
+
 /** The answer to an action. */
 export interface Acted {
   /** Of the newest event of the action; null: nothing had to change. */

@@ -17,52 +17,30 @@ import {
 import type { Core } from '../../../stores/core.js';
 import { isLocale } from '../../../themes/theme-locale.js';
 import { changedMeanwhile } from '../../accounts/last-change.js';
-import { NotDone } from '../../outcome.js';
 import { recordedOperation } from '../../registry/operation.js';
-import { actOnAccount, OF_USER, SUPPORT } from './account-action.js';
+import { actOnAccount, OF_USER, SUPPORT, userNow } from './account-action.js';
 
 const TEXTS = ['firstName', 'lastName', 'email', 'locale', 'countryCode'] as const;
 
-/** What support may change of a user, as a form shows it. Empty texts: no value. */
-export interface EditableUser extends Readonly<Record<(typeof TEXTS)[number], string>> {
-  readonly segments: readonly string[];
-  /** In the order of their names. */
-  readonly customFields: readonly (readonly [name: string, value: CustomFieldValue])[];
-  /** Of what is shown: a form that carries another one is refused. */
-  readonly version: string;
-}
+const CHANGES: ReadonlySet<string> = new Set(['UserIdentified', 'UserProfileChanged']);
 
-/** @throws {NotDone} USER_NOT_FOUND */
+/** What support may change of a user, as a form shows it. @throws {NotDone} USER_NOT_FOUND */
 export async function editableUser(
   core: Pick<Core, 'names' | 'streams'>,
   scope: Scope,
   asked: { readonly account: string; readonly user: string },
-): Promise<EditableUser> {
-  return shownProfile((await profileOf(core, scope, asked)).profile);
+) {
+  return shownProfile((await userNow(core, scope, asked)).profile);
 }
 
-function shownProfile(profile: Profile): EditableUser {
+/** Empty texts: no value. A form that carries another version than that of now is refused. */
+function shownProfile(profile: Profile) {
   const texts = Object.fromEntries(TEXTS.map((name) => [name, profile[name] ?? ''])) as Readonly<
     Record<(typeof TEXTS)[number], string>
   >;
   const customFields = Object.entries(profile.customFields).sort(([a], [b]) => (a < b ? -1 : 1));
   const shown = { ...texts, segments: profile.segments, customFields };
   return { ...shown, version: digestOf(shown) };
-}
-
-async function profileOf(
-  { names, streams }: Pick<Core, 'names' | 'streams'>,
-  scope: Scope,
-  { account, user }: { readonly account: string; readonly user: string },
-) {
-  const stream = names.accountStream(scope, names.accountRef(scope, account));
-  const { state } = await streams.accounts.load(stream);
-  const person = state.status === 'open' ? state.personsByUserId.get(user) : undefined;
-  const profile =
-    state.status === 'open' && person !== undefined ? state.users.get(person)?.profile : undefined;
-  if (!profile || person === undefined)
-    throw new NotDone('USER_NOT_FOUND', [`There is no user ${user} in the account ${account}.`]);
-  return { stream, person, profile };
 }
 
 const textOf = (test: (value: string) => boolean, words: string) =>
@@ -113,11 +91,12 @@ export const editUser = recordedOperation({
   record: async (context, request) => {
     const { core, scope } = context;
     const { tenant: _, mode: __, version, ...asked } = request;
-    const found = await profileOf(core, scope, asked);
-    const changes = changesOf(found.profile, asked);
+    const { stream, person, profile } = await userNow(core, scope, asked);
+    const changes = changesOf(profile, asked);
     const check = async () => {
-      if (Object.keys(changes).length > 0 && shownProfile(found.profile).version !== version)
-        throw await changedMeanwhile(core, profileChanges(found), 'this user');
+      if (Object.keys(changes).length === 0 || shownProfile(profile).version === version) return;
+      const isOne = (event: DomainEvent) => 'person' in event && event.person === person;
+      throw await changedMeanwhile(core, { stream, types: CHANGES, isOne }, 'this user');
     };
     return actOnAccount(context, {
       operation: 'user edit',
@@ -171,15 +150,3 @@ function likeStored(before: CustomFieldValue | undefined, typed: string): Custom
   if (typeof before === 'boolean' && /^(true|false)$/.test(typed)) return typed === 'true';
   return typed;
 }
-
-const profileChanges = ({
-  stream,
-  person,
-}: {
-  readonly stream: string;
-  readonly person: string;
-}) => ({
-  stream,
-  types: new Set(['UserIdentified', 'UserProfileChanged']),
-  isOne: (event: DomainEvent) => 'person' in event && event.person === person,
-});

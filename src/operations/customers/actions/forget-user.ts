@@ -1,48 +1,30 @@
 import * as z from 'zod';
 import { ReferralQueries } from '../../../../projections/referrals/queries.js';
-import type { RewardValue } from '../../../domain/program.js';
 import type { Scope } from '../../../domain/scope.js';
 import type { Core } from '../../../stores/core.js';
 import { NotDone } from '../../outcome.js';
 import { readFrom } from '../../rebuilt-read-models.js';
 import { recordedOperation } from '../../registry/operation.js';
-import { actOnAccount, OF_USER, SUPPORT } from './account-action.js';
+import { actOnAccount, OF_USER, SUPPORT, userNow } from './account-action.js';
 
 /** Referrals of an account that are read for the preview. */
 const REFERRALS_READ_MAX = 1_000;
 
-/** What forgetting a user does to rewards, for the page that confirms it. */
-export interface ForgettingPreview {
-  /** The user's own: they are shown no longer and cannot be redeemed. */
-  readonly lost: readonly {
-    readonly rewardId: string;
-    readonly value: RewardValue;
-    readonly redeemed: number;
-  }[];
-  /** Of the other side of the user's referrals: they stay. */
-  readonly staying: readonly {
-    readonly rewardId: string;
-    readonly side: 'referred' | 'referrer';
-    readonly referralId: string;
-  }[];
-}
-
-/** @throws {NotDone} USER_NOT_FOUND, and while the referrals are being rebuilt. */
+/**
+ * What forgetting a user does to rewards, for the page that confirms it.
+ * @throws {NotDone} USER_NOT_FOUND, and while the referrals are being rebuilt.
+ */
 export async function beforeForgetting(
   core: Pick<Core, 'names' | 'streams' | 'pool'>,
   scope: Scope,
-  { account, user }: { readonly account: string; readonly user: string },
-): Promise<ForgettingPreview> {
-  const ref = core.names.accountRef(scope, account);
-  const { state } = await core.streams.accounts.load(core.names.accountStream(scope, ref));
-  const person = state.status === 'open' ? state.personsByUserId.get(user) : undefined;
-  if (state.status === 'absent' || person === undefined)
-    throw new NotDone('USER_NOT_FOUND', [`There is no user ${user} in the account ${account}.`]);
+  asked: { readonly account: string; readonly user: string },
+) {
+  const { accountRef, state, person } = await userNow(core, scope, asked);
   const lost = [...state.rewards.values()]
     .filter((reward) => reward.person === person && reward.dateCancelled === null)
     .map(({ rewardId, value, redeemed }) => ({ rewardId, value, redeemed }));
   const referrals = await readFrom(core, 'referrals', ReferralQueries, async (queries) => {
-    const whose = { accountRef: ref, person };
+    const whose = { accountRef, person };
     const made = await queries.pageMadeBy(scope, whose, undefined, REFERRALS_READ_MAX);
     const isReferred = state.referral?.referred.person === person;
     const own = isReferred && (await queries.byId(scope, state.referral.referralId));
@@ -52,7 +34,9 @@ export async function beforeForgetting(
     ];
   });
   return {
+    /** The user's own: they are shown no longer and cannot be redeemed. */
     lost,
+    /** Of the other side of the user's referrals: they stay. */
     staying: referrals.flatMap(([referralId, side, rewardId]) =>
       rewardId === null ? [] : [{ rewardId, side, referralId }],
     ),

@@ -6,19 +6,8 @@ import { modeOf, type Mode, type Scope } from '../../../domain/scope.js';
 import type { Core } from '../../../stores/core.js';
 import { deliveredById, type DeliveredById } from './delivered-by-id.js';
 
-/** A hit of a search, and where it is. */
-export interface SearchHit {
-  readonly kind: FoundRow['kind'] | DeliveredById['kind'];
-  readonly tenant: string;
-  readonly mode: Mode;
-  readonly id: string;
-  /** The account to open; null: another page. */
-  readonly accountId: string | null;
-  /** The name of a person, otherwise the id. */
-  readonly title: string;
-  /** Ids and addresses, for hits of one title; may be empty. */
-  readonly detail: string;
-}
+/** A hit of a search, and where it is; without an account it has another page. */
+export type SearchHit = ReturnType<typeof foundHit> | ReturnType<typeof deliveredHit>;
 
 export interface CustomerSearch {
   readonly text: string;
@@ -89,7 +78,8 @@ function onlyOf(
     : null;
 }
 
-function foundHit({ kind, tenant, mode, id, accountId, name, detail }: FoundRow): SearchHit {
+/** `title`: the name of a person, otherwise the id; `detail` distinguishes hits of one title. */
+function foundHit({ kind, tenant, mode, id, accountId, name, detail }: FoundRow) {
   const at = { kind, tenant, mode: modeOf(mode), id, accountId };
   switch (kind) {
     case 'user':
@@ -112,7 +102,7 @@ function foundHit({ kind, tenant, mode, id, accountId, name, detail }: FoundRow)
 const referralIn = (id: string, referrer: string | null): string =>
   referrer === null ? `Referral ${id}` : `Referred by ${referrer}, referral ${id}`;
 
-const deliveredHit = ({ kind, tenant, mode, id, type }: DeliveredById): SearchHit => ({
+const deliveredHit = ({ kind, tenant, mode, id, type }: DeliveredById) => ({
   kind,
   tenant,
   mode: modeOf(mode),
