@@ -7,16 +7,10 @@ import { personal } from '../../domain/personal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
 import { changedMeanwhile } from '../accounts/last-change.js';
-import { type Outcome, outcomeOf } from '../outcome.js';
+import { outcomeOf } from '../outcome.js';
 import { notAdjusted } from './ledger-adjustment.js';
 import { POSTED } from './ledger-entries.js';
 import type { ShownProposal } from './ledger-proposals.js';
-
-/** The available credit of an account now, and after a correction. Integers of the unit. */
-export interface CorrectionPreview {
-  readonly balance: number;
-  readonly after: number;
-}
 
 type PreviewCore = Pick<Core, 'names' | 'streams' | 'tenants'>;
 
@@ -37,12 +31,15 @@ interface AskedPreview {
   readonly amount: number;
 }
 
-/** What a correction would change, on current figures. @throws {NotDone} where it is refused. */
+/**
+ * The available credit of an account now, and after a correction: integers of the unit.
+ * @throws {NotDone} where it is refused.
+ */
 export async function correctionPreview(
   core: PreviewCore,
   scope: Scope,
   { account, user, unit, amount }: AskedPreview,
-): Promise<CorrectionPreview> {
+) {
   const { state, now } = await accountNow(core, scope, account);
   const unnamed = personal('', '');
   const decision = adjustCredit(state, {
@@ -67,7 +64,7 @@ export async function previewOf(
   core: PreviewCore,
   scope: Scope,
   { account, user, unit, amount, state }: ShownProposal,
-): Promise<Outcome<CorrectionPreview> | null> {
+) {
   if (state !== 'waiting' || account === null || user === null) return null;
   return outcomeOf(() => correctionPreview(core, scope, { account, user, unit, amount }));
 }

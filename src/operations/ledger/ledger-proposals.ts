@@ -69,25 +69,20 @@ export interface NamedProposal {
 
 export type ListCore = Pick<Core, 'names' | 'streams' | 'log' | 'codec'>;
 
-/**
- * Proposals, newest first. Accounts are loaded until there are `limit` of them.
- * @param selection without a state those of all, without an account those of all; `now` in epoch
- *   milliseconds.
- */
+/** Without a state those of all, without an account those of all. */
+interface ProposalSelection {
+  readonly state?: ProposalState | undefined;
+  readonly account?: AccountRef;
+  readonly limit: number;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/** Proposals, newest first. Accounts are loaded until there are `limit` of them. */
 export async function listProposals(
   core: ListCore,
   scope: Scope,
-  {
-    state,
-    account,
-    limit,
-    now,
-  }: {
-    readonly state?: ProposalState | undefined;
-    readonly account?: AccountRef;
-    readonly limit: number;
-    readonly now: number;
-  },
+  { state, account, limit, now }: ProposalSelection,
 ) {
   const shown: ListedProposal[] = [];
   const days = state === 'waiting' ? proposalDays(now) : await allDays(core, now);

@@ -7,22 +7,6 @@ import { decodeTypes } from './ledger-entries.js';
 import { parsePeriod } from './ledger-selection.js';
 import { listProposals } from './ledger-proposals.js';
 
-/** A step of a month end, and the operation that does it. */
-const STEPS = {
-  statement: ['ledger tenant-statement'],
-  reconcile: ['ledger reconcile'],
-  replay: ['ledger replay'],
-  digest: ['ledger digest'],
-} as const;
-
-type Step = keyof typeof STEPS;
-
-/** By an operator; null: the name is erased. `at` in epoch milliseconds. */
-interface StepDone {
-  readonly by: string | null;
-  readonly at: number;
-}
-
 /** Operations after the month's end that are searched for its steps. */
 const SEARCHED_MAX = 2_000;
 const PROPOSALS_MAX = 200;
@@ -35,23 +19,21 @@ export async function monthEnd(core: Core, scope: Scope, period: string) {
     activity.list(asked),
   );
   const ofMode = found.filter(({ mode }) => modeOf(mode) === modeOf(scope.mode));
-  // A replay and a digest are of the whole ledger.
-  const isOf = ({ period: of, from }: Readonly<Record<string, string>>): boolean =>
-    (of ?? from ?? '').startsWith(period);
-  const stepOf = (step: Step): StepDone | null => {
-    const names: readonly string[] = STEPS[step];
-    const isWhole = step === 'replay' || step === 'digest';
-    const row = ofMode.find(
-      ({ operation, parameters }) => names.includes(operation) && (isWhole || isOf(parameters)),
-    );
+  const ofMonth = ofMode.filter(({ parameters: { period: of, from } }) =>
+    (of ?? from ?? '').startsWith(period),
+  );
+  /** The name of its operator may be erased; null: it was not done. */
+  const lastIn = (rows: typeof found, name: string) => {
+    const row = rows.find(({ operation }) => operation === name);
     return row === undefined ? null : { by: row.name, at: row.at };
   };
   const selection = { state: 'waiting', limit: PROPOSALS_MAX, now: Date.now() } as const;
   return {
-    statement: stepOf('statement'),
-    reconcile: stepOf('reconcile'),
-    replay: stepOf('replay'),
-    digest: stepOf('digest'),
+    statement: lastIn(ofMonth, 'ledger tenant-statement'),
+    reconcile: lastIn(ofMonth, 'ledger reconcile'),
+    // Of the whole ledger.
+    replay: lastIn(ofMode, 'ledger replay'),
+    digest: lastIn(ofMode, 'ledger digest'),
     waiting: (await listProposals(core, scope, selection)).length,
   };
 }
