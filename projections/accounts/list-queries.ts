@@ -46,14 +46,14 @@ export interface AccountListRow {
   readonly code: string | null;
 }
 
-export type AccountValues = Pick<AccountFilters, 'state' | 'from' | 'to'> & WordPatterns;
+type AccountValues = Pick<AccountFilters, 'state' | 'from' | 'to'> & WordPatterns;
 
 const PEOPLE_NAMED = 3;
 
 // An account that was created by its first user and has no other data is on trial.
 const STATE = sql`initcap(coalesce(a.subscription ->> 'status', 'TRIAL'))`;
 
-export const ACCOUNTS: RowListing<AccountValues, AccountSort> = {
+export const ACCOUNTS: RowListing<AccountValues, AccountSort, AccountListRow> = {
   name: 'accounts_list',
   joins: ['users', 'rewards'],
   from: ({ tableOf }) => sql`${tableOf('accounts', 'accounts')} a`,

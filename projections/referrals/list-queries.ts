@@ -78,7 +78,7 @@ export interface ReferralListRow {
   readonly fraudSignals: Readonly<Record<string, FraudSignal>>;
 }
 
-export type ReferralValues = Pick<
+type ReferralValues = Pick<
   ReferralFilters,
   'state' | 'from' | 'to' | 'program' | 'referrerAccountRef'
 > &
@@ -135,7 +135,7 @@ const rewardOf = (side: Side, tableOf: TableOfReadModel) => sql`
     where w.referral_id = r.referral_id and w.side = ${side}) end`;
 const CODE = sql`case when referrer.user_id is not null then r.referral_code_used end`;
 
-export const REFERRALS: RowListing<ReferralValues, ReferralSort> = {
+export const REFERRALS: RowListing<ReferralValues, ReferralSort, ReferralListRow> = {
   name: 'referrals_list',
   joins: ['users'],
   from: ({ tableOf }) => sql`${tableOf('referrals', 'referrals')} r`,

@@ -45,7 +45,7 @@ export interface BalanceSum {
   readonly pending: bigint;
 }
 
-export type BalanceValues = WordPatterns & {
+type BalanceValues = WordPatterns & {
   readonly unitKey: string | undefined;
   readonly now: number;
 };
@@ -91,7 +91,7 @@ const isFound = ({ given, tableOf }: ListContext<BalanceValues>) =>
 const OF_BALANCES: ReadonlySet<BalanceSort | undefined> = new Set(['unit', 'balance', 'pending']);
 
 /** The balances of now, as pages and files list them. */
-export const BALANCES: RowListing<BalanceValues, BalanceSort> = {
+export const BALANCES: RowListing<BalanceValues, BalanceSort, BalanceListRow> = {
   name: 'balances_list',
   joins: ['accounts', 'users', 'rewards'],
   // A page in the order of accounts reads the balances of its own accounts only. An order of

@@ -83,7 +83,7 @@ export type StoredReward = Omit<RewardListRow, keyof ShownRewardUse> & {
   readonly dated: DatedReward;
 };
 
-export type RewardValues = Omit<RewardFilters, 'unit' | 'text'> &
+type RewardValues = Omit<RewardFilters, 'unit' | 'text'> &
   WordPatterns & {
     readonly unitKey: string | undefined;
     readonly now: number;
@@ -104,7 +104,7 @@ const USE = (now: unknown) => sql`
     when r.date_scheduled_for > ${now} then 'Pending'
     when used.redeemed > 0 then 'Partly redeemed' else 'Available' end as state) shown`;
 
-export const REWARDS: RowListing<RewardValues, RewardSort> = {
+export const REWARDS: RowListing<RewardValues, RewardSort, StoredReward> = {
   name: 'rewards_list',
   joins: ['users', 'accounts'],
   from: ({ tableOf }) => sql`${tableOf('rewards', 'rewards')} r`,

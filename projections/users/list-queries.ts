@@ -49,7 +49,7 @@ export interface UserListRow {
   readonly blocked: number | null;
 }
 
-export type UserValues = Pick<UserFilters, 'state' | 'from' | 'to' | 'program'> &
+type UserValues = Pick<UserFilters, 'state' | 'from' | 'to' | 'program'> &
   WordPatterns & {
     readonly codeKey: string | undefined;
     readonly shownProgram: string;
@@ -60,7 +60,7 @@ const STATE = sql`case when u.date_blocked is null then 'Active' else 'Blocked' 
 /** A column of the list, so that orders can name it. */
 const CODE = sql.ref('code.shown');
 
-export const USERS: RowListing<UserValues, UserSort> = {
+export const USERS: RowListing<UserValues, UserSort, UserListRow> = {
   name: 'users_list',
   joins: ['referral-codes'],
   from: ({ tableOf }) => sql`${tableOf('users', 'users')} u`,

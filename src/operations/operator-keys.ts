@@ -24,10 +24,11 @@ interface Keyed<T> {
 }
 
 interface KeyedOperation {
-  /** The operator's key is found again by the operator's name, in every channel. */
+  /**
+   * Of the operation's command. The operator's key is found again by the operator's name, in every
+   * channel.
+   */
   readonly meta: StaffMeta;
-  /** As it is called: `ledger adjust`. */
-  readonly operation: string;
   /** The request that the key must always come with, without the operator's name. */
   readonly asked: object;
   /** Undefined: the work is done whenever it is called. */
@@ -92,7 +93,7 @@ async function keepRefusal(
 
 function keyedRequest(
   names: KeyedNames,
-  { meta: { scope, actor }, operation, asked }: KeyedOperation,
+  { meta: { scope, actor, causationId: operation }, asked }: KeyedOperation,
   key: string,
 ): KeyedRequest {
   return {

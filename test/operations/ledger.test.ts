@@ -189,8 +189,9 @@ test('an adjustment whose answer was lost is reported as possibly done, with the
     throw new EventLogUnavailable('no answer within 4000 ms');
   };
   const losing = { ...core, commands: { execute } };
+  const meta = metaBy('Sam', core, scope, 'ledger adjust');
   const reported = await withOwnKeys(losing, { key: undefined }, (keyed) =>
-    adjustWithAudit(losing, metaBy('Sam', core, scope), { ...owner, ...MISTAKE }, keyed),
+    adjustWithAudit(losing, meta, { ...owner, ...MISTAKE }, keyed),
   ).then(() => '', String);
   expect(reported).toMatch(/no answer within 4000 ms: .* may stand/);
   const [, key = ''] = /--idempotency-key (\S+)/.exec(reported) ?? [];

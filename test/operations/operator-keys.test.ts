@@ -81,7 +81,7 @@ test('a request that was refused is refused again with the same code', async () 
   };
   const keyed = { key: 'ticket', answers };
   const refused = new NotDone('ACCOUNT_NOT_FOUND', ['there is no account a']);
-  const operation = { meta: meta(), operation: 'ledger adjust', asked: {}, keyed };
+  const operation = { meta: meta(), asked: {}, keyed };
   const asked = () => onceIfKeyed(core.names, operation, () => Promise.reject(refused));
   for (const _ of ['the first time', 'again'])
     await expect(asked()).rejects.toMatchObject({ code: 'ACCOUNT_NOT_FOUND' });

@@ -65,7 +65,8 @@ export const metaBy = (
   name: string,
   core: Parameters<typeof operatorMeta>[0],
   scope: StaffMeta['scope'],
-): StaffMeta => operatorMeta(core, scope, { name, channel: 'cli' }, 'test');
+  operation = 'test',
+): StaffMeta => operatorMeta(core, scope, { name, channel: 'cli' }, operation);
 
 /** Runs the work on read models with connections of its own, as the command line does. */
 export async function withProjections<T>(

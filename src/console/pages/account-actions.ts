@@ -22,7 +22,7 @@ import type { DoneKey } from '../view/layout.js';
 import { momentOf } from '../view/list-page.js';
 import { amountText } from '../view/templates.js';
 import { typedAmount } from '../view/typed-amount.js';
-import { queried, type TenantPages } from './tenant-pages.js';
+import { given, type TenantPages } from './tenant-pages.js';
 
 /** What a form of support did, why it was refused, or what its confirmation will book. */
 export interface ActionResult {
@@ -166,16 +166,14 @@ export class AccountActions {
   async shown(call: TenantCall, account: string, page: OfPage, preview?: GrantPreview) {
     if (!page.isSupport) return null;
     const { form } = call;
-    const asked = queried(call.query, 'action', 'user', 'reward');
-    const kind = form.text('action') || asked.action;
+    const { action: kind, user, reward } = given(call, 'action', 'user', 'reward');
     if (!DONE.has(kind)) return null;
-    const user = form.text('user') || asked.user;
     const typed = Object.fromEntries(GRANT_FIELDS.map((name) => [name, form.text(name)]));
     return {
       kind,
       is: Object.fromEntries([...DONE.keys()].map((one) => [one, one === kind])),
       user,
-      typed: { ...typed, reward: form.text('reward') || asked.reward },
+      typed: { ...typed, reward },
       expires: isoOf(momentOf(form.text('expires'), 'end')),
       // A refused form is another one when it is sent again.
       key: (preview && form.text('key')) || randomUUID(),

@@ -10,12 +10,12 @@ import { sendCsv, sendPage } from '../console-answers.js';
 import { ConsoleCall } from '../console-call.js';
 import { ConsolePage, FilePageFor } from '../console-routes.js';
 import { stateCell, textCell, timeCell } from '../view/cells.js';
-import { choice, DAYS, daysOf, fieldOf, type FilterField } from '../view/list-page.js';
+import { DAYS, listAsked, type FilterField } from '../view/list-page.js';
 import { canOpen, tenantPath } from '../view/navigation.js';
-import { column, sheetOf, tableState, tableView, type TableColumn } from '../view/table.js';
+import { column, sheetOf, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { accountPath } from './customer-columns.js';
-import { queried, queryOf, TenantPages } from './tenant-pages.js';
+import { queryOf, TenantPages } from './tenant-pages.js';
 
 const PATH = '/console/activity';
 const content = template('list');
@@ -29,8 +29,7 @@ const KINDS: Readonly<Record<ActivityKind, string>> = {
   system: 'System',
   personal: 'Access to personal data',
 };
-const NAMES = ['operator', 'kind', 'tenant', 'from', 'to'] as const;
-const USUAL = 'All but access to personal data';
+type Filters = Omit<AskedActivity, 'limit' | 'offset'>;
 
 /** What operators did, for finance and support. */
 @ConsolePage('activity')
@@ -40,52 +39,26 @@ export class ConsoleActivityController {
   @FilePageFor('finance', 'support')
   async page(@ConsoleCall() call: ConsoleCall): Promise<string | Readable> {
     const { core } = this.pages;
-    const texts = queried(call.query, ...NAMES);
-    const asked = queried(call.query, 'page', 'size', 'format');
-    const columns = columnsFor(call);
-    const state = tableState(asked, columns, { sort: 'time', descending: true });
-    const filter: Omit<AskedActivity, 'limit' | 'offset'> = {
-      tenant: texts.tenant || undefined,
-      operator: texts.operator || undefined,
-      kinds: texts.kind === 'all' ? ACTIVITY_KINDS : kindsIn(texts.kind),
-      ...daysOf(texts),
-    };
-    if (asked.format === 'csv') {
-      const rows = rowsByPages(
-        async (page) => (await listActivity(core, { ...filter, ...page })).rows,
-      );
-      return sendCsv(call, 'activity', sheetOf(rows, columns));
-    }
-    const { page, size: limit } = state;
-    const found = await listActivity(core, { ...filter, limit, offset: (page - 1) * limit });
     const { within } = call;
-    const { format, ...kept } = { ...texts, ...asked, within };
-    const pathWith = (members: Readonly<Record<string, string>>) =>
-      PATH + queryOf({ ...kept, ...members });
     const tenants = (await core.tenantCommands.list()).map(({ alias }) => alias);
-    const isFiltered = NAMES.some((name) => texts[name] !== '');
-    return sendPage(call, { title: 'Activity', section: PATH }, content, {
-      lead: null,
-      table: tableView(found, columns, state, {
-        label: 'Activity',
-        empty: {
-          text: isFiltered
-            ? 'Nothing matches these filters.'
-            : 'What operators do in the console, on the command line and over HTTP appears here.',
-        },
-        pathWith,
-        filePath: pathWith({ format: 'csv', page: '', size: '' }),
-      }),
-      filters: {
-        fields: filtersOf(tenants).map((field) => ({
-          ...fieldOf(field, texts[field.name as (typeof NAMES)[number]]),
-          ...(field.name === 'kind' && { none: USUAL }),
-        })),
-        kept: within === '' ? [] : [{ name: 'within', value: within }],
-        isFiltered,
-        clearPath: PATH + queryOf({ within }),
+    const columns = columnsFor(call);
+    const { isFile, request, view } = listAsked<ShownActivity, Filters, string>(call, {
+      path: PATH,
+      label: 'Activity',
+      columns,
+      newest: { sort: 'time', descending: true },
+      filters: filtersOf(tenants),
+      kept: { within },
+      empty: {
+        text: 'What operators do in the console, on the command line and over HTTP appears here.',
       },
     });
+    const found = ({ limit, offset }: { readonly limit: number; readonly offset: number }) =>
+      listActivity(core, { ...request.filters, limit, offset });
+    const frame = { title: 'Activity', section: PATH };
+    if (!isFile) return sendPage(call, frame, content, view(await found(request)));
+    const rows = rowsByPages(async (page) => (await found(page)).rows);
+    return sendCsv(call, 'activity', sheetOf(rows, columns));
   }
 }
 
@@ -98,15 +71,13 @@ const filtersOf = (tenants: readonly string[]): readonly FilterField[] => [
       ...ACTIVITY_KINDS.map((kind) => ({ value: kind, words: KINDS[kind] })),
       { value: 'all', words: 'All' },
     ],
+    none: 'All but access to personal data',
+    as: 'kinds',
+    toValue: (kind) => (kind === 'all' ? ACTIVITY_KINDS : [kind]),
   },
-  { name: 'tenant', label: 'Tenant', options: tenants },
+  { name: 'tenant', label: 'Tenant', options: tenants, isOpen: true },
   ...DAYS,
 ];
-
-const kindsIn = (text: string): readonly ActivityKind[] | undefined => {
-  const kind = choice(ACTIVITY_KINDS, text);
-  return kind && [kind];
-};
 
 /** The page of each kind of object, below that of the tenant. */
 const PAGES = {

@@ -48,7 +48,7 @@ export class ConsoleExportsController {
 
   private async ask(call: TenantCall, typed: TypedExport): Promise<Outcome<ShownExport>> {
     const exportType = typeOf(typed);
-    const format = EXPORT_FORMATS.find((known) => known === typed.format) ?? 'CSV';
+    const format = EXPORT_FORMATS.find((known) => known === typed.fileFormat) ?? 'CSV';
     const filled = filtersOfType(exportType).filter((filter) => typed[filter] !== '');
     const params: Record<string, string> = {};
     for (const filter of filled) {
@@ -129,11 +129,5 @@ const faultsOfExport = (outcome: NotDone): Faults =>
   outcome.about.length > 0 ? faultsOf(outcome) : faultsIn(faultsOf(outcome).problems, BY_LINES);
 
 /** The form that was sent, or the address of a form with other fields. */
-const typedIn = (call: TenantCall): TypedExport => {
-  const {
-    kind: type,
-    fileFormat: format,
-    ...typed
-  } = given(call, 'kind', 'fileFormat', 'name', ...NAMES);
-  return { ...typed, type, format };
-};
+const typedIn = (call: TenantCall): TypedExport =>
+  given(call, 'kind', 'fileFormat', 'name', ...NAMES);

@@ -29,7 +29,7 @@ import { columnsView, importColumns, importView, mapIn } from '../view/imports-v
 import { hasRole } from '../view/navigation.js';
 import { tablesOf } from '../view/page-tables.js';
 import { capital, template } from '../view/templates.js';
-import { notOfThisTenant, queried, queryOf, TenantPages } from './tenant-pages.js';
+import { given, notOfThisTenant, queryOf, TenantPages } from './tenant-pages.js';
 
 const content = template('imports');
 const fileContent = template('import-file');
@@ -187,11 +187,9 @@ export class ConsoleImportsController {
 
   /** A file that is not imported yet: its columns, and the result of its check. */
   private async file(call: TenantCall, id: string, refused?: Faults): Promise<string> {
-    const asked = queried(call.query, 'kind', 'check');
-    const named = asked.kind || call.form.text('kind');
+    const { kind: named, check: checkId } = given(call, 'kind', 'check');
     if (named === '') throw notOfThisTenant();
     const kind = checkKind(call, named);
-    const checkId = asked.check || call.form.text('check');
     const found = checkId === '' ? undefined : await this.found(call, checkId);
     const check = found && importView(shownImport(found), call.money);
     const preview = await this.previewed(call, id, kind);

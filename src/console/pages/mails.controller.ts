@@ -19,7 +19,7 @@ import { MAIL_WORDS } from '../view/settings-view.js';
 import { column, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { sendPreview } from '../view/theme-preview.js';
-import { queried, queryOf, TenantPages } from './tenant-pages.js';
+import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const STATE_WORDS: Readonly<Record<MailState, string>> = {
   DELIVERED: 'Sent',
@@ -105,11 +105,10 @@ export class ConsoleMailsController {
   }
 
   /** The mail that an address or form names. */
-  private previewed({ scope, query, form }: TenantCall) {
-    const asked = queried(query, 'mail', 'locale');
-    const locale = asked.locale || form.text('locale');
-    const type: MailType = choice(MAIL_TYPES, asked.mail || form.text('mail')) ?? 'WELCOME';
-    return { scope, type, locale: isLocale(locale) ? locale : null };
+  private previewed(call: TenantCall) {
+    const { mail, locale } = given(call, 'mail', 'locale');
+    const type: MailType = choice(MAIL_TYPES, mail) ?? 'WELCOME';
+    return { scope: call.scope, type, locale: isLocale(locale) ? locale : null };
   }
 
   @FilePageFor('support')

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ReferralListRow } from '../../../projections/referrals/list-queries.js';
+import type { ReferralListRow, ReferralSort } from '../../../projections/referrals/list-queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
 import { CustomerReads } from '../../operations/customers/lists/customer-lists.js';
 import {
@@ -17,8 +17,8 @@ import type { Form } from '../sessions/form.js';
 import { idCell, stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import type { DoneKey } from '../view/layout.js';
-import { onRecord } from '../view/list-page.js';
-import { column, tableState, tableView, wholeTable, type TableColumn } from '../view/table.js';
+import { listAsked, onRecord } from '../view/list-page.js';
+import { column, wholeTable, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { referralColumns } from './customer-columns.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
@@ -72,28 +72,25 @@ export class ConsoleModerationController {
   async page(@TenantCall() call: TenantCall, faults?: Faults): Promise<string> {
     await this.pages.caughtUp(call.ledger, 'referrals', 'users', 'activity');
     await onRecord(this.pages, call, { name: 'moderation', texts: { moderation: 'Waiting' } });
-    const { undo, page, ...asked } = queried(call.query, 'undo', 'page', 'sort', 'dir', 'size');
-    const columns = waitingColumns(call.tenantPath);
-    const newest = { sort: 'started', descending: true } as const;
-    const state = tableState({ ...asked, page }, columns, newest);
-    const path = `${call.tenantPath}/moderation`;
-    const answer = await this.reads.referrals.page(call.ledger, {
-      filters: { moderation: 'Waiting' },
-      sort: state.sort as typeof newest.sort,
-      descending: state.descending,
-      limit: state.size,
-      offset: (state.page - 1) * state.size,
-    });
-    const table = tableView(answer, columns, state, {
+    const { undo } = queried(call.query, 'undo');
+    const { request, view } = listAsked<ReferralListRow, object, string>(call, {
+      path: `${call.tenantPath}/moderation`,
       label: 'Referrals that wait',
+      columns: waitingColumns(call.tenantPath),
+      newest: { sort: 'started', descending: true },
+      filters: [],
       empty: { text: 'No referral waits. Programs decide which sides wait for moderation.' },
-      pathWith: (members) => path + queryOf({ ...asked, page, ...members }),
       filePath: `${call.tenantPath}/referrals${queryOf({ moderation: 'Waiting', format: 'csv' })}`,
       tick: { name: 'referral', of: tickOf },
     });
+    const answer = await this.reads.referrals.page(call.ledger, {
+      ...request,
+      filters: { moderation: 'Waiting' },
+      sort: request.sort as ReferralSort,
+    });
     return sendPage(call, { of: 'moderation', faults }, content, {
       total: answer.total,
-      table,
+      table: view(answer).table,
       decided: await this.decided(call),
       undo: undo || null,
       key: randomUUID(),

@@ -6,8 +6,9 @@ import { NotDone } from '../../operations/outcome.js';
 import { redirected, sendPage } from '../console-answers.js';
 import type { ConsoleCall, TenantCall } from '../console-call.js';
 import { textCell } from '../view/cells.js';
+import { listAsked } from '../view/list-page.js';
 import { hasRole, tenantPath } from '../view/navigation.js';
-import { column, tableState, tableView, type TableColumn } from '../view/table.js';
+import { column, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, type TenantPages } from './tenant-pages.js';
 
@@ -59,21 +60,25 @@ export async function sendSearch(
   call: ConsoleCall | TenantCall,
   scopes: readonly Scope[],
 ): Promise<string> {
-  const { search, ...asked } = queried(call.query, 'search', 'page', 'size');
-  const columns = columnsOf(!('scope' in call));
-  const state = tableState(asked, columns, { sort: '', descending: false });
+  const { search } = queried(call.query, 'search');
   const showsPersonal = hasRole(call.operator, ['finance', 'support']);
-  const here = 'scope' in call ? call.tenantPath : '/console';
-  const find = async () => {
-    if ('ledger' in call)
-      await pages.caughtUp(call.ledger, 'accounts', 'users', 'rewards', 'referrals');
-    return searchCustomers(pages.core, queries, scopes, {
-      text: search,
-      showsPersonal,
-      limit: state.size,
-      offset: (state.page - 1) * state.size,
-    });
-  };
+  const { request, view } = listAsked<SearchHit, object, string>(call, {
+    path: 'scope' in call ? call.tenantPath : '/console',
+    label: 'Results',
+    columns: columnsOf(!('scope' in call)),
+    newest: { sort: '', descending: false },
+    filters: [],
+    kept: { search },
+    empty: {
+      text: showsPersonal
+        ? `Nothing matches "${search}". Parts of names, addresses, codes and ids are found.`
+        : `No account, reward or referral has the id "${search}".`,
+    },
+    filePath: null,
+  });
+  const { limit, offset } = request;
+  const asked = { text: search, showsPersonal, limit, offset };
+  const find = () => searchCustomers(pages.core, queries, scopes, asked);
   const on = async <T>(ledger: Scope, work: () => Promise<T>): Promise<T> => {
     const { operator } = call;
     const found = await pages.recorded({ operator, ledger }, 'console search', async (core) => ({
@@ -85,22 +90,17 @@ export async function sendSearch(
     if (found instanceof NotDone) throw new Error('a search is never refused');
     return found;
   };
-  const found = await ('ledger' in call ? on(call.ledger, find) : find());
+  const findOnRecord = async (ledger: Scope) => {
+    await pages.caughtUp(ledger, 'accounts', 'users', 'rewards', 'referrals');
+    return on(ledger, find);
+  };
+  const found = await ('ledger' in call ? findOnRecord(call.ledger) : find());
   if (!('ledger' in call))
     for (const ledger of scopes) {
       const isFound = found.hits.some((hit) => isIn(hit, ledger));
       if (isFound) await on(ledger, () => Promise.resolve(null));
     }
-  if (found.only !== null && state.page === 1) return redirected(call, pathOfHit(found.only));
-  const table = tableView({ ...found, rows: found.hits }, columns, state, {
-    label: 'Results',
-    empty: {
-      text: showsPersonal
-        ? `Nothing matches "${search}". Parts of names, addresses, codes and ids are found.`
-        : `No account, reward or referral has the id "${search}".`,
-    },
-    pathWith: (members) => here + queryOf({ search, ...asked, ...members }),
-    filePath: null,
-  });
+  if (found.only !== null && offset === 0) return redirected(call, pathOfHit(found.only));
+  const { table } = view({ ...found, rows: found.hits });
   return sendPage(call, { title: `Results for "${search}"`, searched: search }, content, { table });
 }

@@ -161,7 +161,7 @@ export class TenantPages {
     const key = call.form.text('key');
     return this.recorded(call, operation, async (core, meta) => {
       const keyed = key === '' ? undefined : { key, answers };
-      const request = { meta, operation, asked, keyed };
+      const request = { meta, asked, keyed };
       const { done, replayed } = await onceIfKeyed(core.names, request, async (keyedMeta) => ({
         done: await work(core, keyedMeta),
         replayed: false,

@@ -42,10 +42,10 @@ export function filtersOfType(type: ExportType): readonly ExportFilter[] {
 }
 
 /** The form as it was typed. */
-export type TypedExport = Readonly<Record<'type' | 'format' | 'name' | ExportFilter, string>>;
+export type TypedExport = Readonly<Record<'kind' | 'fileFormat' | 'name' | ExportFilter, string>>;
 
-export const typeOf = ({ type }: TypedExport): ExportType =>
-  EXPORT_TYPES.find((known) => known === type) ?? 'USER';
+export const typeOf = ({ kind }: TypedExport): ExportType =>
+  EXPORT_TYPES.find((known) => known === kind) ?? 'USER';
 
 /** The fields of the form. @param programs of the tenant. */
 export function exportForm(typed: TypedExport, programs: readonly string[]) {
@@ -54,7 +54,7 @@ export function exportForm(typed: TypedExport, programs: readonly string[]) {
   return {
     type,
     types: EXPORT_TYPES.map((value) => ({ value, words: TYPE_WORDS[value] })),
-    format: typed.format,
+    format: typed.fileFormat,
     formats: EXPORT_FORMATS,
     name: typed.name,
     days: filters

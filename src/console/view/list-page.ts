@@ -3,12 +3,20 @@ import type { Scope } from '../../domain/scope.js';
 import { DownloadPlaces } from '../../http/exports/download-places.js';
 import type { RowQueries } from '../../projecting/following/row-lists.js';
 import { sendCsv, sendPage } from '../console-answers.js';
-import type { TenantCall } from '../console-call.js';
+import type { ConsoleCall, TenantCall } from '../console-call.js';
 import { queried, queryOf, type TenantPages } from '../pages/tenant-pages.js';
 import { valueIn, type FieldOption } from './field.js';
 import { pageName } from './navigation.js';
 import { OF_TABLE } from './page-tables.js';
-import { sheetOf, tableState, tableView, type EmptyTable, type TableColumn } from './table.js';
+import {
+  sheetOf,
+  tableState,
+  tableView,
+  type EmptyTable,
+  type Shown,
+  type TableColumn,
+  type TableOptions,
+} from './table.js';
 import { template } from './templates.js';
 import { utcField } from './utc-fields.js';
 
@@ -44,24 +52,37 @@ export const DATES: readonly FilterField[] = [
   { name: 'to', label: 'To', day: 'end', as: 'until', toValue: (at) => new Date(at) },
 ];
 
+/** A list apart from its rows. */
+interface ListForm<R, S extends string> {
+  readonly columns: readonly TableColumn<R, S>[];
+  readonly newest: { readonly sort: S; readonly descending: boolean };
+  readonly filters: readonly FilterField[];
+  readonly empty: EmptyTable;
+}
+
 /** A list of the console: rows of a read model with filters, orders, pages and a file. */
-export interface ListDefinition<R, F, S extends string> {
+export interface ListDefinition<R, F, S extends string> extends ListForm<R, S> {
   /** In the sidebar: `/users`. */
   readonly section: string;
   /** In the audit event, and of the file. */
   readonly name: string;
   /** Of the file, where it says more. */
   readonly fileName?: string;
-  readonly lead?: string;
   /** False: it names no person, and leaves no audit event. */
   readonly isPersonal?: false;
-  readonly columns: readonly TableColumn<R, S>[];
-  readonly newest: { readonly sort: S; readonly descending: boolean };
-  readonly filters: readonly FilterField[];
   readonly queries: RowQueries<F, S, R>;
   /** Default: where the data of the mode are. */
   readonly scope?: Scope;
-  readonly empty: EmptyTable;
+}
+
+/** A list on its page. */
+interface PlacedList<R, S extends string>
+  extends ListForm<R, S>, Pick<TableOptions<R>, 'label' | 'tick'> {
+  readonly path: string;
+  /** What its addresses keep. */
+  readonly kept?: Readonly<Record<string, string>>;
+  /** Null: without a file; default: by this address. */
+  readonly filePath?: string | null;
 }
 
 const content = template('list');
@@ -84,51 +105,64 @@ export async function sendList<R, F, S extends string>(
   return sendPage(call, frame, content, shown);
 }
 
+/** What an address asks of a list, and what `list.hbs` shows of the rows that were found. */
+export function listAsked<R, F, S extends string>(
+  { query }: Pick<ConsoleCall, 'query'>,
+  list: PlacedList<R, S>,
+) {
+  const { path, columns, newest, filters, kept = {}, empty, ...options } = list;
+  const texts = queried(query, ...filters.map(({ name }) => name));
+  const { format, ...asked } = queried(query, ...OF_TABLE, 'format');
+  const state = tableState(asked, columns, newest);
+  const { sort, descending, page, size: limit } = state;
+  const isFiltered = Object.values(texts).some((text) => text !== '');
+  const pathWith = (members: Readonly<Record<string, string>>) =>
+    path + queryOf({ ...kept, ...texts, ...asked, ...members });
+  return {
+    texts,
+    isFile: format === 'csv',
+    request: {
+      filters: filtersIn(filters, texts) as F,
+      sort,
+      descending,
+      limit,
+      offset: (page - 1) * limit,
+    },
+    view: (found: Shown<R>) => ({
+      table: tableView(found, columns, state, {
+        filePath: pathWith({ format: 'csv', page: '', size: '' }),
+        ...options,
+        empty: isFiltered ? { text: 'Nothing matches these filters.' } : empty,
+        pathWith,
+      }),
+      filters: {
+        fields: filters.map((field) => fieldOf(field, texts[field.name] ?? '')),
+        kept: Object.entries({ ...asked, ...kept })
+          .filter(([name, value]) => name !== 'page' && value !== '')
+          .map(([name, value]) => ({ name, value })),
+        isFiltered,
+        clearPath: path + queryOf(kept),
+      },
+    }),
+  };
+}
+
 /** What `list.hbs` shows of a list, or its file. */
 export async function listShown<R, F, S extends string>(
   pages: TenantPages,
   call: TenantCall,
   list: ListDefinition<R, F, S>,
 ) {
-  const { scope = call.ledger } = list;
-  const texts = queried(call.query, ...list.filters.map(({ name }) => name));
-  const asked = queried(call.query, ...OF_TABLE, 'format');
-  const state = tableState(asked, list.columns, list.newest);
-  const filters = filtersIn(list.filters, texts) as F;
-  const { sort, descending, page, size: limit } = state;
-  const isFile = asked.format === 'csv';
+  const { section, name, scope = call.ledger, queries } = list;
+  const form = { ...list, path: call.tenantPath + section, label: pageName(section) };
+  const { texts, isFile, request, view } = listAsked<R, F, S>(call, form);
   if (list.isPersonal !== false)
-    await onRecord(pages, call, { name: isFile ? `${list.name} file` : list.name, texts });
-  if (isFile)
-    return LIST_FILES.enter('', () => {
-      const rows = list.queries.rows(scope, { filters, sort, descending });
-      return sendCsv(call, list.fileName ?? list.name, sheetOf(rows, list.columns));
-    });
-  const request = { filters, sort, descending, limit, offset: (page - 1) * limit };
-  const path = call.tenantPath + list.section;
-  const { format, ...kept } = { ...texts, ...asked };
-  const pathWith = (members: Readonly<Record<string, string>>) =>
-    path + queryOf({ ...kept, ...members });
-  const isFiltered = Object.values(texts).some((text) => text !== '');
-  const table = tableView(await list.queries.page(scope, request), list.columns, state, {
-    label: pageName(list.section),
-    empty: isFiltered ? { text: 'Nothing matches these filters.' } : list.empty,
-    pathWith,
-    filePath: pathWith({ format: 'csv', page: '', size: '' }),
-  });
-  return {
-    lead: list.lead ?? null,
-    table,
-    filters: {
-      fields: list.filters.map((field) => fieldOf(field, texts[field.name] ?? '')),
-      kept: OF_TABLE.filter((name) => name !== 'page' && asked[name] !== '').map((name) => ({
-        name,
-        value: asked[name],
-      })),
-      isFiltered,
-      clearPath: path,
-    },
-  };
+    await onRecord(pages, call, { name: isFile ? `${name} file` : name, texts });
+  if (!isFile) return view(await queries.page(scope, request));
+  const { limit: _, offset: __, ...ofAll } = request;
+  return LIST_FILES.enter('', () =>
+    sendCsv(call, list.fileName ?? name, sheetOf(queries.rows(scope, ofAll), list.columns)),
+  );
 }
 
 /** What the fields ask for; a text that cannot be read asks for nothing. */
@@ -143,7 +177,7 @@ function filtersIn(fields: readonly FilterField[], texts: Readonly<Record<string
 }
 
 /** A filter as a field of its form. */
-export function fieldOf(
+function fieldOf(
   { name, label, placeholder, options, none = 'All', day, isMoment }: FilterField,
   text: string,
 ) {
@@ -167,12 +201,6 @@ export function momentOf(text: string, day: 'start' | 'end'): number | undefined
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
   return isDay && day === 'end' ? at + DAY_MS - 1 : at;
 }
-
-/** The bounds of a list's days, as filters of its read model. */
-export const daysOf = ({ from = '', to = '' }: Readonly<Record<string, string>>) => ({
-  from: momentOf(from, 'start'),
-  to: momentOf(to, 'end'),
-});
 
 /** One of the choices of a filter; another text is none. */
 export const choice = <C extends string>(

@@ -74,7 +74,8 @@ export function tableState<R, S extends string>(
 /** The address of the page with these members in place of its own; empty ones are left out. */
 export type PathWith = (members: Readonly<Record<string, string>>) => string;
 
-interface Shown<R> {
+/** Rows of one page. */
+export interface Shown<R> {
   readonly rows: readonly R[];
   readonly total: number;
   readonly isAbout?: boolean;
@@ -87,7 +88,7 @@ export interface EmptyTable {
   readonly link?: string;
 }
 
-interface TableOptions<R> {
+export interface TableOptions<R> {
   /** Read out. */
   readonly label: string;
   readonly empty: EmptyTable;

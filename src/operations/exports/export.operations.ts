@@ -20,7 +20,7 @@ export const cancel = recordedOperation({
   examples: ['export cancel acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
   record: async (context, { exportId }) => {
     const { core, scope, meta, keyed } = context;
-    const once = { meta, operation: 'export cancel', asked: { exportId }, keyed };
+    const once = { meta, asked: { exportId }, keyed };
     const found = await fullId(context, exportId, async (prefix) => {
       const all = await listExports(core, scope, 10_000);
       return all.map((one) => one.id).filter((one) => one.startsWith(prefix));

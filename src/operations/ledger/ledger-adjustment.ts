@@ -28,7 +28,7 @@ export async function adjustWithAudit(
 ) {
   const { names } = core;
   const asked = { ...request, approvedBy: personNamed(request.approvedBy) };
-  const once = { meta, operation: 'ledger adjust', asked, keyed };
+  const once = { meta, asked, keyed };
   const adjusted = await onceIfKeyed(names, once, async (keyedMeta) => {
     const { accountId, userId, unit, amount, reason, approvedBy } = request;
     const { scope, actor } = keyedMeta;

@@ -43,7 +43,7 @@ export async function proposeWithAudit(
   { balance, ...request }: ProposalRequest,
   keyed?: KeyedBy,
 ) {
-  const once = { meta, operation: 'ledger propose', asked: request, keyed };
+  const once = { meta, asked: request, keyed };
   const proposed = await onceIfKeyed(core.names, once, async (keyedMeta) => {
     const { accountId: account, unit } = request;
     await checkBalance(core, meta.scope, { account, unit, balance });

@@ -27,8 +27,8 @@ export const skip = serviceOperation({
   summary: 'lets a parked stream continue without the event that cannot be applied',
   members: {
     projection,
-    tenant: help(text.optional(), 'the alias of the tenant'),
-    account: help(text.optional(), 'the account'),
+    tenant: text.optional(),
+    account: text.optional(),
     mode,
     stream: help(text.optional(), 'the stream, instead of tenant and account'),
     reason: help(text, 'why'),

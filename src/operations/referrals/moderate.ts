@@ -47,7 +47,7 @@ export const moderate = recordedOperation({
       seen,
       reason,
     }));
-    return moderatedOnce(context, { operation: 'referral moderate', action, asked, reason });
+    return moderatedOnce(context, { action, asked, reason });
   },
 });
 
@@ -62,19 +62,11 @@ export const undoDecision = recordedOperation({
     if (actions === null)
       throw notDone('There is no decision of the last 90 days on this referral.');
     const asked = actions.map((action) => ({ ...action, reason }));
-    const operation = 'referral undo';
-    return moderatedOnce(context, {
-      operation,
-      action: 'UNDONE',
-      asked,
-      reason,
-      form: { referral },
-    });
+    return moderatedOnce(context, { action: 'UNDONE', asked, reason, form: { referral } });
   },
 });
 
 interface Decision {
-  readonly operation: string;
   readonly action: string;
   readonly asked: readonly ModerationDecision[];
   readonly reason: string | undefined;
@@ -84,9 +76,9 @@ interface Decision {
 
 async function moderatedOnce(
   { core, meta, scope, keyed }: RecordingContext,
-  { operation, action, asked, reason, form }: Decision,
+  { action, asked, reason, form }: Decision,
 ) {
-  const once = { meta, operation, asked: form ?? { asked }, keyed };
+  const once = { meta, asked: form ?? { asked }, keyed };
   const { done: result } = await onceIfKeyed(core.names, once, async (keyedMeta) => ({
     done: await moderateReferrals(core, keyedMeta, asked),
     replayed: false,

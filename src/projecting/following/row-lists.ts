@@ -64,7 +64,7 @@ export const listContext = <V>(
 ): ListContext<V> => ({ given: given as unknown as Given<V & Scope>, gone, tableOf });
 
 /** Raw SQL with filters and orders by name. Texts of callers are parameters only. */
-export interface RowListing<V extends Values, S extends string> {
+export interface RowListing<V extends Values, S extends string, R> {
   readonly name: string;
   /** The read models of `joined` and `where`. */
   readonly joins: readonly string[];
@@ -90,7 +90,7 @@ export interface RowListing<V extends Values, S extends string> {
   /** The order that an index serves. */
   readonly newest: S;
   /** SQL of a row in JSON. */
-  readonly row: (context: ListContext<V>) => RawBuilder<unknown>;
+  readonly row: (context: ListContext<V>) => RawBuilder<R>;
   /** About as many rows, for an estimate. Undefined: the rows as they are listed. */
   readonly about?: (context: ListContext<V>) => RawBuilder<unknown> | undefined;
   /** Counts by fewer tables, one more than the limit at most. Undefined: as they are listed. */
@@ -110,7 +110,7 @@ interface ListQuery<V, S extends string> extends Omit<ListFileRequest<V, S>, 'fi
 export class RowList<V extends Values, S extends string, R> {
   constructor(
     private readonly reads: LiveReads<never>,
-    private readonly listing: RowListing<V, S>,
+    private readonly listing: RowListing<V, S, R>,
   ) {}
 
   /** One page with its total, from one snapshot. */

@@ -61,8 +61,6 @@ interface AskedOfAccount {
 }
 
 interface AccountAction<T extends object> {
-  /** As Activity names it: `user block`. */
-  readonly operation: string;
   /** The request, which a form's key must always come with. */
   readonly asked: AskedOfAccount;
   readonly command: AccountCommand;
@@ -81,10 +79,10 @@ interface AccountAction<T extends object> {
  */
 export async function actOnAccount<T extends object = object>(
   { core, meta, keyed }: RecordingContext,
-  { operation, asked, command, result, parameters, reason, check }: AccountAction<T>,
+  { asked, command, result, parameters, reason, check }: AccountAction<T>,
 ): Promise<Done<Acted & T>> {
   const { names } = core;
-  const once = { meta, operation, asked, keyed };
+  const once = { meta, asked, keyed };
   const { done, replayed } = await onceIfKeyed(names, once, async (keyedMeta) => {
     await check?.();
     const outcome = await sentToAccount(core, keyedMeta, asked, command);
@@ -101,7 +99,7 @@ export async function actOnAccount<T extends object = object>(
       ...parameters,
       repeated: replayed || undefined,
     },
-    completed: `${operation} is done`,
+    completed: `${meta.causationId} is done`,
     ...reasonAbout(person, reason),
   };
 }

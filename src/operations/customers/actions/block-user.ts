@@ -2,23 +2,19 @@ import { reason } from '../../registry/members.js';
 import { recordedOperation } from '../../registry/operation.js';
 import { actOnAccount, OF_USER, SUPPORT } from './account-action.js';
 
-const setBlocked = (operation: 'user block' | 'user unblock', summary: string) =>
+const setBlocked = (type: 'BlockUser' | 'UnblockUser', summary: string) =>
   recordedOperation({
-    name: operation,
+    name: type === 'BlockUser' ? 'user block' : 'user unblock',
     summary,
     members: { ...OF_USER, reason: reason.optional() },
     ...SUPPORT,
-    record: (context, { account, user, reason: why }) => {
-      const type = operation === 'user block' ? 'BlockUser' : 'UnblockUser';
-      const command = { type, userId: user } as const;
-      return actOnAccount(context, {
-        operation,
+    record: (context, { account, user, reason: why }) =>
+      actOnAccount(context, {
         asked: { account, user, why },
-        command,
+        command: { type, userId: user },
         reason: why,
-      });
-    },
+      }),
   });
 
-export const blockUser = setBlocked('user block', 'blocks a user, who makes no further referrals');
-export const unblockUser = setBlocked('user unblock', 'ends the block of a user');
+export const blockUser = setBlocked('BlockUser', 'blocks a user, who makes no further referrals');
+export const unblockUser = setBlocked('UnblockUser', 'ends the block of a user');

@@ -15,7 +15,6 @@ export const cancelReward = recordedOperation({
     if (accountOfId(rewardId) !== core.names.accountRef(scope, account))
       throw notDoneAbout('reward', 'There is no such reward in this account.');
     return actOnAccount(context, {
-      operation: 'reward cancel',
       asked: { account, rewardId, why },
       command: { type: 'CancelReward', rewardId, reason: why },
       parameters: { reward: rewardId },

@@ -99,7 +99,6 @@ export const editUser = recordedOperation({
       throw await changedMeanwhile(core, { stream, types: CHANGES, isOne }, 'this user');
     };
     return actOnAccount(context, {
-      operation: 'user edit',
       asked: { ...asked, version },
       check,
       command: {

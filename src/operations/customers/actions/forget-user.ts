@@ -63,7 +63,6 @@ export const forgetUser = recordedOperation({
       },
     );
     return actOnAccount(context, {
-      operation: 'user forget',
       asked: { ...asked, refuseInFuture },
       command: {
         type: 'ForgetUser',

@@ -66,7 +66,7 @@ export const grantReward = recordedOperation({
     const { core, meta, scope, keyed } = context;
     const { account, unit, amount, percent, type } = asked;
     if (value.type === 'CREDIT') await checkUnit(core, scope, { account, unit: value.unit });
-    const once = { meta, operation: 'reward grant', asked, keyed };
+    const once = { meta, asked, keyed };
     const { done, replayed } = await onceIfKeyed(core.names, once, (keyedMeta) =>
       whenLockFree(core.pool, 'grant within limits', () =>
         granted(context, keyedMeta, asked, value),

@@ -17,7 +17,7 @@ export const sendMailAgain = ledgerOperation({
     const { core, scope, by, keyed } = context;
     const meta = operatorMeta(core, scope, by, 'mail resend');
     const asked = { delivery: request.delivery };
-    const once = { meta, operation: 'mail resend', asked, keyed };
+    const once = { meta, asked, keyed };
     const { done } = await onceIfKeyed(core.names, once, async () => {
       const outcome = await resend.run(context, request);
       if (outcome instanceof NotDone) throw outcome;

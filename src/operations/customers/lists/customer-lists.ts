@@ -3,42 +3,22 @@ import {
   ACCOUNTS,
   accountValues,
   type AccountListRow,
-  type AccountSort,
-  type AccountValues,
 } from '../../../../projections/accounts/list-queries.js';
-import {
-  REFERRALS,
-  referralValues,
-  type ReferralListRow,
-  type ReferralSort,
-  type ReferralValues,
-} from '../../../../projections/referrals/list-queries.js';
+import { REFERRALS, referralValues } from '../../../../projections/referrals/list-queries.js';
 import {
   BALANCES,
   balanceSums,
   balanceValues,
   type BalanceFilters,
-  type BalanceListRow,
-  type BalanceSort,
   type BalanceSum,
-  type BalanceValues,
 } from '../../../../projections/reward-balances/list-queries.js';
 import type { RewardBalanceQueries } from '../../../../projections/reward-balances/queries.js';
 import {
   listedReward,
   REWARDS,
   rewardValues,
-  type RewardSort,
-  type RewardValues,
-  type StoredReward,
 } from '../../../../projections/rewards/list-queries.js';
-import {
-  USERS,
-  userValues,
-  type UserListRow,
-  type UserSort,
-  type UserValues,
-} from '../../../../projections/users/list-queries.js';
+import { USERS, userValues } from '../../../../projections/users/list-queries.js';
 import type { Scope } from '../../../domain/scope.js';
 import type { LiveReads } from '../../../projecting/following/live-reads.js';
 import { RowList, rowQueries } from '../../../projecting/following/row-lists.js';
@@ -69,7 +49,7 @@ export class CustomerReads {
   constructor({ reads, balances, tenants, pool }: Parts) {
     const now = (scope: Scope): Promise<number> => tenants.now(scope);
     this.users = rowQueries(
-      new RowList<UserValues, UserSort, UserListRow>(reads('users'), USERS),
+      new RowList(reads('users'), USERS),
       {
         valuesOf: userValues,
         shownWith: async ({ tenant }) => (await tenants.find(tenant))?.defaultProgramId ?? '',
@@ -78,7 +58,7 @@ export class CustomerReads {
       pool,
     );
     this.accounts = rowQueries(
-      new RowList<AccountValues, AccountSort, AccountListRow>(reads('accounts'), ACCOUNTS),
+      new RowList(reads('accounts'), ACCOUNTS),
       {
         valuesOf: accountValues,
         shownWith: now,
@@ -94,12 +74,12 @@ export class CustomerReads {
       pool,
     );
     this.referrals = rowQueries(
-      new RowList<ReferralValues, ReferralSort, ReferralListRow>(reads('referrals'), REFERRALS),
+      new RowList(reads('referrals'), REFERRALS),
       { valuesOf: referralValues, shownWith: async () => undefined, shown: (rows) => rows },
       pool,
     );
     this.rewards = rowQueries(
-      new RowList<RewardValues, RewardSort, StoredReward>(reads('rewards'), REWARDS),
+      new RowList(reads('rewards'), REWARDS),
       {
         valuesOf: rewardValues,
         shownWith: now,
@@ -109,7 +89,7 @@ export class CustomerReads {
     );
     const ofBalances = reads('reward-balances');
     this.balances = rowQueries(
-      new RowList<BalanceValues, BalanceSort, BalanceListRow>(ofBalances, BALANCES),
+      new RowList(ofBalances, BALANCES),
       { valuesOf: balanceValues, shownWith: now, shown: (rows) => rows },
       pool,
     );
