@@ -1,6 +1,5 @@
-import type { UnitControl } from '../../imports/runs/control.js';
+import { isEqual, type UnitControl } from '../../imports/runs/control.js';
 import type { FilePreview } from '../../imports/files/file-preview.js';
-import { isEqual } from '../../imports/runs/control.js';
 import type { ImportAnswer } from '../../imports/runs/run-import.js';
 import type { ShownImport } from '../../operations/imports/import-runs.js';
 import type { Money } from '../../operations/registry/printing.js';

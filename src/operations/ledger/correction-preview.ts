@@ -1,5 +1,4 @@
-import type { AccountState } from '../../domain/account/account.state.js';
-import { unitKey, unitOf } from '../../domain/account/account.state.js';
+import { type AccountState, unitKey, unitOf } from '../../domain/account/account.state.js';
 import { adjustCredit } from '../../domain/account/rewards/adjustment.js';
 import { availableOf } from '../../domain/account/rewards/spendable.js';
 import type { DomainEvent } from '../../domain/events.js';

@@ -24,7 +24,6 @@ import { AnnouncementsHandler } from '../../webhooks/deliveries/announcements-ha
 import { staffSays } from '../audit.js';
 import { auditedOn } from '../audited.js';
 import { NotDone, quoted } from '../outcome.js';
-import type { OperationContext } from '../registry/context.js';
 import * as z from 'zod';
 import { given, help, limit, text } from '../registry/members.js';
 import { type Operation, serviceOperation } from '../registry/operation.js';
