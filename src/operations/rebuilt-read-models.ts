@@ -7,13 +7,6 @@ import {
 } from '../projecting/generations/live-generations.js';
 import { readModelsBeingRebuilt } from './outcome.js';
 
-/** What read models answer; refused while they are being rebuilt. */
-export const unlessRebuilt = <T>(answer: Promise<T>): Promise<T> =>
-  answer.catch((error: unknown) => {
-    if (error instanceof ReadModelsIncomplete) throw readModelsBeingRebuilt();
-    throw error;
-  });
-
 /** What the queries of a read model answer. @throws {NotDone} while it is being rebuilt. */
 export async function readFrom<Tables, Queries, T>(
   { pool }: { readonly pool: Pool },
@@ -23,5 +16,9 @@ export async function readFrom<Tables, Queries, T>(
 ): Promise<T> {
   const generations = new LiveGenerations(pool, accountProjectors);
   const reads = new LiveReads<Tables>(pool, generations, readModel);
-  return unlessRebuilt(query(new queriesOf(reads)));
+  try {
+    return await query(new queriesOf(reads));
+  } catch (error) {
+    throw error instanceof ReadModelsIncomplete ? readModelsBeingRebuilt() : error;
+  }
 }

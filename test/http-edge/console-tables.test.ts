@@ -9,7 +9,13 @@ import {
   timeCell,
 } from '../../src/console/view/cells.js';
 import { LIST_FILES, momentOf } from '../../src/console/view/list-page.js';
-import { partOf, tableState, tableView, type TableColumn } from '../../src/console/view/table.js';
+import {
+  column,
+  partOf,
+  tableState,
+  tableView,
+  type TableColumn,
+} from '../../src/console/view/table.js';
 import { valueInWords } from '../../src/console/view/differences.js';
 import { differingColumns } from '../../src/console/view/projections-view.js';
 
@@ -19,9 +25,9 @@ interface Row {
 }
 
 const COLUMNS: readonly TableColumn<Row>[] = [
-  { key: 'name', label: 'Name', cell: ({ name }) => textCell(name) },
-  { key: 'amount', label: 'Amount', cell: ({ amount }) => amountCell(amount, String(amount)) },
-  { key: 'note', label: 'Note', sorts: false, cell: () => textCell('') },
+  column('name', ({ name }) => textCell(name)),
+  column('amount', ({ amount }) => amountCell(amount, String(amount))),
+  column(['note', 'unsorted'], () => textCell('')),
 ];
 const newest = { sort: 'name', descending: false };
 const stateOf = (address: Record<string, string>) => tableState(address, COLUMNS, newest);

@@ -42,7 +42,7 @@ export class ConsoleActivityController {
     const { within } = call;
     const tenants = (await core.tenantCommands.list()).map(({ alias }) => alias);
     const columns = columnsFor(call);
-    const { isFile, request, view } = listAsked<ShownActivity, Filters, string>(call, {
+    const { isFile, request, view } = listAsked(call, {
       path: PATH,
       label: 'Activity',
       columns,
@@ -54,7 +54,7 @@ export class ConsoleActivityController {
       },
     });
     const found = ({ limit, offset }: { readonly limit: number; readonly offset: number }) =>
-      listActivity(core, { ...request.filters, limit, offset });
+      listActivity(core, { ...(request.filters as Filters), limit, offset });
     const frame = { title: 'Activity', section: PATH };
     if (!isFile) return sendPage(call, frame, content, view(await found(request)));
     const rows = rowsByPages(async (page) => (await found(page)).rows);

@@ -131,7 +131,7 @@ function columnsOf(
   path: string,
   text: ShownAmount,
 ): readonly TableColumn<BalanceListRow, BalanceSort>[] {
-  const columns: readonly TableColumn<BalanceListRow>[] = [
+  return [
     column(['name', 'unsorted', 'page'], ({ people, account }) =>
       textCell(people.join(', ') || account, { path: accountPath(path, account) }),
     ),
@@ -144,8 +144,6 @@ function columnsOf(
       amountCell(pending, text(pending, unit, currency), `pending:${unit}`),
     ),
   ];
-  // Names have no order: `sorts` keeps their key out of the requests.
-  return columns as readonly TableColumn<BalanceListRow, BalanceSort>[];
 }
 
 type Summed = Pick<BalanceListRow, 'unit' | 'currency'> &

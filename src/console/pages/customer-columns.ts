@@ -39,27 +39,19 @@ export const userColumns = (path: string): readonly TableColumn<UserListRow, Use
 export const viewedAccount = (accountId: string, showsPersonal: boolean): string =>
   showsPersonal || !accountId.includes('@') ? accountId : `${accountId.slice(0, 2)}…`;
 
-type AccountColumn = AccountSort | 'balances';
-
-export const ACCOUNT_COLUMNS = (
+/** @param showsPersonal false: without names and codes, and ids that are addresses shortened. */
+export function accountColumns(
   { path, amount }: ShownIn,
   showsPersonal: boolean,
-): readonly TableColumn<AccountRowWithBalances, AccountSort>[] => {
-  const people: readonly TableColumn<AccountRowWithBalances, AccountColumn>[] = [
+): readonly TableColumn<AccountRowWithBalances, AccountSort>[] {
+  const columns: readonly TableColumn<AccountRowWithBalances, AccountSort>[] = [
     column('people', (row) =>
       textCell(row.people.join(', ') || row.accountId, {
         note: row.peopleCount > row.people.length ? `${row.peopleCount} people` : null,
         path: accountPath(path, row.accountId),
       }),
     ),
-  ];
-  const columns: readonly TableColumn<AccountRowWithBalances, AccountColumn>[] = [
-    ...(showsPersonal ? people : []),
-    showsPersonal
-      ? column(['accountId', 'Account', 'minor'], ({ accountId }) => idCell(accountId))
-      : column(['accountId', 'Account'], ({ accountId }) =>
-          textCell(viewedAccount(accountId, false), { path: accountPath(path, accountId) }),
-        ),
+    column(['accountId', 'Account', 'minor'], ({ accountId }) => idCell(accountId)),
     column('state', ({ state }) => stateCell(state)),
     column(['currency', 'minor'], (row) => textCell(row.currency)),
     column(['balances', 'Available', 'unsorted'], ({ balances, currencyOfCents }) =>
@@ -69,20 +61,19 @@ export const ACCOUNT_COLUMNS = (
           .join(', ') || null,
       ),
     ),
-    ...(showsPersonal
-      ? [
-          column(['code' as const, 'Referred with', 'minor'], ({ code }: AccountRowWithBalances) =>
-            textCell(code),
-          ),
-        ]
-      : []),
+    column(['code', 'Referred with', 'minor'], ({ code }) => textCell(code)),
     column(['opened', 'minor'], ({ opened }) => timeCell(opened)),
   ];
-  // The balances have no order: `sorts` keeps their key out of the requests.
-  return columns as readonly TableColumn<AccountRowWithBalances, AccountSort>[];
-};
+  if (showsPersonal) return columns;
+  return [
+    column(['accountId', 'Account'], ({ accountId }) =>
+      textCell(viewedAccount(accountId, false), { path: accountPath(path, accountId) }),
+    ),
+    ...columns.filter(({ key }) => !['people', 'accountId', 'code'].includes(key)),
+  ];
+}
 
-const partyCell = (path: string, { name, accountId }: ListedParty) =>
+export const partyCell = (path: string, { name, accountId }: ListedParty) =>
   textCell(name ?? 'Forgotten', { path: accountPath(path, accountId) });
 
 export const referralColumns = (

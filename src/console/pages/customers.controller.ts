@@ -10,7 +10,7 @@ import { DAYS, sendList, type FilterField } from '../view/list-page.js';
 import { hasRole } from '../view/navigation.js';
 import { shownAmounts } from '../view/shown-amounts.js';
 import {
-  ACCOUNT_COLUMNS,
+  accountColumns,
   referralColumns,
   rewardColumns,
   userColumns,
@@ -66,7 +66,7 @@ export class ConsoleCustomersController {
     return sendList(this.pages, call, {
       section: '/accounts',
       name: 'accounts',
-      columns: ACCOUNT_COLUMNS(await this.shownIn(call), showsPersonal),
+      columns: accountColumns(await this.shownIn(call), showsPersonal),
       newest: { sort: 'opened', descending: true },
       filters: [...(showsPersonal ? [TEXT] : []), stateField(ACCOUNT_STATES), ...DAYS],
       queries: this.reads.accounts,

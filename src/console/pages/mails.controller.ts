@@ -31,7 +31,7 @@ const STATES = MAIL_STATES.map((value) => ({ value, words: STATE_WORDS[value] })
 const TYPES = MAIL_TYPES.map((value) => ({ value, words: MAIL_WORDS[value][0] }));
 const nameOf = (type: string): string => TYPES.find(({ value }) => value === type)?.words ?? type;
 
-const COLUMNS: readonly TableColumn<ShownMail>[] = [
+const COLUMNS: readonly TableColumn<ShownMail, DeliverySort>[] = [
   column(['type', 'Mail'], ({ type, reason }) => textCell(nameOf(type), { note: reason })),
   column('state', ({ state }) => stateCell(STATE_WORDS[state])),
   column(['attempts', 'minor'], ({ attempts }) => countCell(attempts)),
@@ -118,7 +118,7 @@ export class ConsoleMailsController {
       section: '/mails',
       name: 'mails',
       isPersonal: false,
-      columns: COLUMNS as readonly TableColumn<ShownMail, DeliverySort>[],
+      columns: COLUMNS,
       newest: { sort: 'created', descending: true },
       filters: [
         { name: 'state', label: 'State', options: STATES },

@@ -73,7 +73,7 @@ export class ConsoleModerationController {
     await this.pages.caughtUp(call.ledger, 'referrals', 'users', 'activity');
     await onRecord(this.pages, call, { name: 'moderation', texts: { moderation: 'Waiting' } });
     const { undo } = queried(call.query, 'undo');
-    const { request, view } = listAsked<ReferralListRow, object, string>(call, {
+    const { request, view } = listAsked(call, {
       path: `${call.tenantPath}/moderation`,
       label: 'Referrals that wait',
       columns: waitingColumns(call.tenantPath),
@@ -86,7 +86,6 @@ export class ConsoleModerationController {
     const answer = await this.reads.referrals.page(call.ledger, {
       ...request,
       filters: { moderation: 'Waiting' },
-      sort: request.sort as ReferralSort,
     });
     return sendPage(call, { of: 'moderation', faults }, content, {
       total: answer.total,
@@ -140,7 +139,7 @@ const SIGNALS = column(['signals', 'unsorted'], ({ fraudSignals }: ReferralListR
   ),
 );
 
-function waitingColumns(tenantPath: string): readonly TableColumn<ReferralListRow>[] {
+function waitingColumns(tenantPath: string): readonly TableColumn<ReferralListRow, ReferralSort>[] {
   const known = referralColumns(tenantPath);
   const shown = SHOWN.flatMap((key) => known.filter((one) => one.key === key));
   return [...shown.slice(0, 2), SIGNALS, ...shown.slice(2)];

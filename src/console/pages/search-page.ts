@@ -62,7 +62,7 @@ export async function sendSearch(
 ): Promise<string> {
   const { search } = queried(call.query, 'search');
   const showsPersonal = hasRole(call.operator, ['finance', 'support']);
-  const { request, view } = listAsked<SearchHit, object, string>(call, {
+  const { request, view } = listAsked(call, {
     path: 'scope' in call ? call.tenantPath : '/console',
     label: 'Results',
     columns: columnsOf(!('scope' in call)),

@@ -37,10 +37,8 @@ export class ConsoleVerifyController {
     const now = await tenants.now(call.ledger);
     const selection = await outcomeOf(() => select(log, span, now));
     if (selection instanceof NotDone) return this.shown(call, faultsOf(selection));
-    const file = {
-      name: fileName(call, 'events', 'jsonl'),
-      type: 'application/jsonl; charset=utf-8',
-    };
+    const name = fileName(call, 'events', 'jsonl');
+    const file = { name, type: 'application/jsonl; charset=utf-8' };
     return sendFile(call, file, this.downloads.begin(call, { ...span, chain: asked.chain !== '' }));
   }
 
@@ -75,10 +73,8 @@ export class ConsoleVerifyController {
     const request = { ...call.scope, sign: true };
     const made = await this.pages.called<DigestDocument>(call, digest, request);
     if (made instanceof NotDone) return this.shown(call, faultsOf(made));
-    const file = {
-      name: fileName(call, 'digest', 'json'),
-      type: 'application/json; charset=utf-8',
-    };
+    const name = fileName(call, 'digest', 'json');
+    const file = { name, type: 'application/json; charset=utf-8' };
     return sendFile(call, file, `${JSON.stringify(made)}\n`);
   }
 

@@ -191,6 +191,7 @@ export class ConsoleWebhooksController {
     endpoints: readonly { readonly endpointUrl: string }[],
   ) {
     const { core } = this.pages;
+    const options = endpoints.map((one) => one.endpointUrl);
     return listShown(this.pages, call, {
       section: '/webhooks',
       name: 'deliveries',
@@ -198,16 +199,7 @@ export class ConsoleWebhooksController {
       columns: deliveryColumns(path, key),
       newest: { sort: 'created', descending: true },
       filters: [
-        ...(endpoints.length > 0
-          ? [
-              {
-                name: 'endpoint',
-                label: 'Endpoint',
-                options: endpoints.map((one) => one.endpointUrl),
-                isOpen: true as const,
-              },
-            ]
-          : []),
+        ...(options.length > 0 ? [{ ...OF_ENDPOINT, options }] : []),
         { name: 'state', label: 'State', options: DELIVERY_CHOICES },
         { name: 'type', label: 'Event type', options: WEBHOOK_TYPES },
         ...DATES,
@@ -219,6 +211,8 @@ export class ConsoleWebhooksController {
     });
   }
 }
+
+const OF_ENDPOINT = { name: 'endpoint', label: 'Endpoint', isOpen: true } as const;
 
 const nothingResent = (isSince: boolean): string =>
   isSince

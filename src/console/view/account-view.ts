@@ -1,4 +1,4 @@
-import { accountPath } from '../pages/customer-columns.js';
+import { partyCell } from '../pages/customer-columns.js';
 import { queryOf } from '../pages/tenant-pages.js';
 import type {
   AccountHistory,
@@ -146,11 +146,7 @@ const cancelColumn = (path: string): TableColumn<ShownReward> =>
 /** The referrals that the people of the account made. */
 export function madeTable({ rows, total }: ReferralsMade, tenantPath: string) {
   const columns: readonly TableColumn<ReferralsMade['rows'][number]>[] = [
-    column(['referred', 'Friend'], ({ referred }) =>
-      textCell(referred.name ?? 'Forgotten', {
-        path: accountPath(tenantPath, referred.accountId),
-      }),
-    ),
+    column(['referred', 'Friend'], ({ referred }) => partyCell(tenantPath, referred)),
     column('state', ({ state }) => stateCell(state)),
     column(['moderation', 'minor'], ({ referrerModeration }) => stateCell(referrerModeration)),
     column(['code', 'minor'], ({ code }) => textCell(code)),

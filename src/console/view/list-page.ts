@@ -106,7 +106,7 @@ export async function sendList<R, F, S extends string>(
 }
 
 /** What an address asks of a list, and what `list.hbs` shows of the rows that were found. */
-export function listAsked<R, F, S extends string>(
+export function listAsked<R, S extends string>(
   { query }: Pick<ConsoleCall, 'query'>,
   list: PlacedList<R, S>,
 ) {
@@ -122,7 +122,7 @@ export function listAsked<R, F, S extends string>(
     texts,
     isFile: format === 'csv',
     request: {
-      filters: filtersIn(filters, texts) as F,
+      filters: filtersIn(filters, texts),
       sort,
       descending,
       limit,
@@ -155,13 +155,13 @@ export async function listShown<R, F, S extends string>(
 ) {
   const { section, name, scope = call.ledger, queries } = list;
   const form = { ...list, path: call.tenantPath + section, label: pageName(section) };
-  const { texts, isFile, request, view } = listAsked<R, F, S>(call, form);
+  const { texts, isFile, request, view } = listAsked(call, form);
+  const { limit, offset, ...order } = { ...request, filters: request.filters as F };
   if (list.isPersonal !== false)
     await onRecord(pages, call, { name: isFile ? `${name} file` : name, texts });
-  if (!isFile) return view(await queries.page(scope, request));
-  const { limit: _, offset: __, ...ofAll } = request;
+  if (!isFile) return view(await queries.page(scope, { ...order, limit, offset }));
   return LIST_FILES.enter('', () =>
-    sendCsv(call, list.fileName ?? name, sheetOf(queries.rows(scope, ofAll), list.columns)),
+    sendCsv(call, list.fileName ?? name, sheetOf(queries.rows(scope, order), list.columns)),
   );
 }
 

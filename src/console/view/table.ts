@@ -4,11 +4,11 @@ import { capital } from './templates.js';
 /** A column of a table. */
 export interface TableColumn<R, S extends string = string> {
   /** In addresses, `?sort=state`, and the head of the column in files. */
-  readonly key: S;
+  readonly key: string;
   readonly label: string;
   readonly cell: (row: R) => Cell;
-  /** False: the table cannot be sorted by it. */
-  readonly sorts?: boolean;
+  /** The key; null: the table cannot be sorted by it. */
+  readonly sortBy: S | null;
   /** Left out on a phone. */
   readonly isMinor?: boolean;
   /** In files alone: what the page shows with another column. */
@@ -19,7 +19,7 @@ export interface TableColumn<R, S extends string = string> {
 
 const KINDS = {
   minor: ['isMinor', true],
-  unsorted: ['sorts', false],
+  unsorted: ['sortBy', null],
   file: ['isFileOnly', true],
   page: ['isPageOnly', true],
 } as const;
@@ -27,22 +27,27 @@ type Kind = keyof typeof KINDS;
 const isKind = (text: string): text is Kind => Object.hasOwn(KINDS, text);
 
 /** The key of a column, its label where that is not the key in words, and what is special. */
-type Head<S> =
-  | S
-  | readonly [key: S, label: Capitalize<string>, ...kinds: readonly Kind[]]
-  | readonly [key: S, ...kinds: readonly Kind[]];
+type Head =
+  | string
+  | readonly [key: string, label: Capitalize<string>, ...kinds: readonly Kind[]]
+  | readonly [key: string, ...kinds: readonly Kind[]];
+type SortOf<H> = H extends readonly [infer S, ...infer Others]
+  ? 'unsorted' extends Others[number]
+    ? never
+    : S & string
+  : H & string;
 
 /** `column(['lastSuccess', 'minor'], …)` is called Last success, and left out on a phone. */
-export function column<R, S extends string>(
-  head: Head<S>,
+export function column<R, const H extends Head>(
+  head: H,
   cell: (row: R) => Cell,
-): TableColumn<R, S> {
-  const [key, ...rest] = typeof head === 'string' ? [head] : head;
-  const texts: readonly string[] = rest;
+): TableColumn<R, SortOf<H>> {
+  const [key = '', ...texts]: readonly string[] = typeof head === 'string' ? [head] : head;
   const words = key.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   const label = texts.find((text) => !isKind(text)) ?? capital(words);
   const special = texts.filter(isKind).map((kind) => KINDS[kind]);
-  return { key, label, cell, ...Object.fromEntries(special) };
+  const sortBy = key as SortOf<H>;
+  return { key, label, cell, sortBy, ...Object.fromEntries(special) };
 }
 
 /** What an address says of a table. */
@@ -63,9 +68,9 @@ export function tableState<R, S extends string>(
   columns: readonly TableColumn<R, S>[],
   newest: { readonly sort: S; readonly descending: boolean },
 ): TableState<S> {
-  const chosen = columns.find(({ key, sorts = true }) => sorts && key === sort);
+  const chosen = columns.find(({ sortBy }) => sortBy === sort)?.sortBy;
   return {
-    ...(chosen ? { sort: chosen.key, descending: dir === 'desc' } : newest),
+    ...(chosen ? { sort: chosen, descending: dir === 'desc' } : newest),
     page: PAGE.test(page) ? Number(page) : 1,
     size: SIZES.find((one) => String(one) === size) ?? SIZES[0],
   };
@@ -112,10 +117,10 @@ interface TickOf {
 }
 
 /** A page of a table for `table.hbs`. */
-export function tableView<R, S extends string>(
+export function tableView<R>(
   { rows, total, isAbout = false }: Shown<R>,
-  columns: readonly TableColumn<R, S>[],
-  state: TableState<S>,
+  columns: readonly TableColumn<R>[],
+  state: TableState,
   options: TableOptions<R>,
 ) {
   const { tick } = options;
@@ -157,7 +162,7 @@ export function wholeTable<R>(
   columns: readonly TableColumn<R>[],
   { label, empty }: { readonly label: string; readonly empty: string },
 ) {
-  const fixed = columns.map((column) => ({ ...column, sorts: false }));
+  const fixed = columns.map((column) => ({ ...column, sortBy: null }));
   const state = { sort: '', descending: false, page: 1, size: rows.length };
   const view = tableView({ rows, total: rows.length }, fixed, state, {
     label,
@@ -168,20 +173,20 @@ export function wholeTable<R>(
   return { ...view, foot: null };
 }
 
-const classOf = <R, S extends string>(isNumber: boolean, { isMinor = false }: TableColumn<R, S>) =>
+const classOf = <R>(isNumber: boolean, { isMinor = false }: TableColumn<R>) =>
   [isNumber ? 'number' : '', isMinor ? 'minor' : ''].join(' ').trim();
 
 /** The first order of amounts is the largest first. */
-function headOf<R, S extends string>(
-  { key, sorts = true }: TableColumn<R, S>,
+function headOf<R>(
+  { key, sortBy }: TableColumn<R>,
   isAmount: boolean,
-  { sort, descending }: TableState<S>,
+  { sort, descending }: TableState,
   pathWith: PathWith,
 ) {
   const isSorted = key === sort;
   const dir = (isSorted ? !descending : isAmount) ? 'desc' : 'asc';
   return {
-    path: sorts ? pathWith({ sort: key, dir, page: '' }) : null,
+    path: sortBy === null ? null : pathWith({ sort: key, dir, page: '' }),
     sorted: isSorted ? (descending ? 'descending' : 'ascending') : null,
   };
 }
@@ -212,10 +217,10 @@ function footOf(
 }
 
 /** Rows that are in memory, in the order and the part that an address names. */
-export function partOf<R, S extends string>(
+export function partOf<R>(
   rows: readonly R[],
-  columns: readonly TableColumn<R, S>[],
-  { sort, descending, page, size }: TableState<S>,
+  columns: readonly TableColumn<R>[],
+  { sort, descending, page, size }: TableState,
 ): Shown<R> {
   const column = columns.find(({ key }) => key === sort);
   const sorted = column === undefined ? rows : [...rows].sort(orderOf(column, descending));
@@ -225,7 +230,7 @@ export function partOf<R, S extends string>(
 const TEXT_ORDER = new Intl.Collator('en', { numeric: true });
 
 /** Rows without a value are last in either direction. */
-function orderOf<R, S extends string>({ cell }: TableColumn<R, S>, descending: boolean) {
+function orderOf<R>({ cell }: TableColumn<R>, descending: boolean) {
   return (one: R, other: R): number => {
     const [a, b] = [sortedBy(cell(one)), sortedBy(cell(other))];
     if (a === null || b === null) return Number(a === null) - Number(b === null);
@@ -236,9 +241,9 @@ function orderOf<R, S extends string>({ cell }: TableColumn<R, S>, descending: b
 }
 
 /** The columns of a file and its rows. */
-export function sheetOf<R, S extends string>(
+export function sheetOf<R>(
   rows: AsyncIterable<R> | Iterable<R>,
-  columns: readonly TableColumn<R, S>[],
+  columns: readonly TableColumn<R>[],
 ) {
   const shown = columns.filter(({ isPageOnly = false }) => !isPageOnly);
   const cells = async function* () {

@@ -67,26 +67,22 @@ const resendCell = ({ id, endpointUrl }: ShownDelivery, key: string) => {
 export const deliveryColumns = (
   path: string,
   key: string,
-): readonly TableColumn<ShownDelivery, DeliverySort>[] => {
-  const columns: readonly TableColumn<ShownDelivery>[] = [
-    column(['type', 'Event type'], ({ id, type, endpointUrl }) =>
-      textCell(type, { path: `${path}/${id}`, note: endpointUrl ?? 'Removed endpoint' }),
-    ),
-    column('state', ({ state }) => stateCell(deliveryWords(state))),
-    column(['endpoint', 'unsorted', 'file'], ({ endpointUrl }) =>
-      textCell(endpointUrl ?? 'Removed endpoint'),
-    ),
-    column(['attempts', 'minor'], ({ attempts }) => countCell(attempts)),
-    column(['next', 'Next attempt', 'unsorted', 'minor'], ({ nextAttemptAt }) =>
-      timeCell(nextAttemptAt),
-    ),
-    column('created', ({ created }) => timeCell(created)),
-    column(['id', 'Delivery', 'unsorted', 'minor'], ({ id }) => idCell(id, `${path}/${id}`)),
-    column(['resend', '', 'unsorted', 'page'], (row) => resendCell(row, key)),
-  ];
-  // Those of other keys sort nothing.
-  return columns as readonly TableColumn<ShownDelivery, DeliverySort>[];
-};
+): readonly TableColumn<ShownDelivery, DeliverySort>[] => [
+  column(['type', 'Event type'], ({ id, type, endpointUrl }) =>
+    textCell(type, { path: `${path}/${id}`, note: endpointUrl ?? 'Removed endpoint' }),
+  ),
+  column('state', ({ state }) => stateCell(deliveryWords(state))),
+  column(['endpoint', 'unsorted', 'file'], ({ endpointUrl }) =>
+    textCell(endpointUrl ?? 'Removed endpoint'),
+  ),
+  column(['attempts', 'minor'], ({ attempts }) => countCell(attempts)),
+  column(['next', 'Next attempt', 'unsorted', 'minor'], ({ nextAttemptAt }) =>
+    timeCell(nextAttemptAt),
+  ),
+  column('created', ({ created }) => timeCell(created)),
+  column(['id', 'Delivery', 'unsorted', 'minor'], ({ id }) => idCell(id, `${path}/${id}`)),
+  column(['resend', '', 'unsorted', 'page'], (row) => resendCell(row, key)),
+];
 
 /** As typed into the form that adds an endpoint, or into one of an endpoint. */
 export type TypedEndpoint = ReturnType<typeof typedEndpoint>;

@@ -10,8 +10,7 @@ import { effectOn } from '../../bookkeeping/statement.js';
 import type { AccountEventOf } from '../../domain/account/account.events.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { StreamEnd } from '../../event-log/event-log.js';
-import { pages } from '../../event-log/event-pages.js';
-import { decodeTypes, entryOf, POSTED, type LogReads } from '../ledger/ledger-entries.js';
+import { decodedIn, entryOf, type LogReads, POSTED } from '../ledger/ledger-entries.js';
 
 /** Credit of a unit. */
 export type ShownUnit = ReturnType<CreditFold['unitsAt']>[number];
@@ -108,12 +107,12 @@ function withoutAdjustment(event: Entry['event']): Entry['event'] {
 
 /** Up to the event at the end. @throws {UnreadableEvent} */
 export async function creditUpTo(
-  { log, codec }: LogReads,
+  core: LogReads,
   stream: string,
   { revision }: StreamEnd,
 ): Promise<CreditFold> {
   const fold = new CreditFold();
-  for await (const page of pages(log.readStream(stream, { limit: Number(revision) + 1 })))
-    for (const decoded of await decodeTypes(codec, page, CREDIT_TYPES)) fold.add(decoded);
+  const upTo = { limit: Number(revision) + 1 };
+  for await (const decoded of decodedIn(core, stream, CREDIT_TYPES, upTo)) fold.add(decoded);
   return fold;
 }

@@ -9,7 +9,13 @@ import { effectiveTimeOf } from '../../event-log/envelope.js';
 import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { LaterEntries } from '../ledger/later-entries.js';
-import { clockOf, findAccount, POSTED, selectedEvents } from '../ledger/ledger-entries.js';
+import {
+  clockOf,
+  findAccount,
+  pagesBefore,
+  POSTED,
+  selectedEvents,
+} from '../ledger/ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from '../ledger/ledger-selection.js';
 import { CreditFold, creditUpTo, type ShownUnit } from './account-credit.js';
 import { kindOfEvent, type EventKind } from './event-in-words.js';
@@ -145,14 +151,11 @@ async function timeline(
   let newest: RecordedEvent | undefined;
   let found: readonly RecordedEvent[] = [];
   let end = upTo;
-  while (end > 0n && found.length < EVENTS_SHOWN_MAX) {
-    const from = end > size ? end - size : 0n;
-    const read: RecordedEvent[] = [];
-    for await (const event of log.readStream(stream, { from, limit: Number(end - from) }))
-      read.push(event);
-    newest ??= read.at(-1);
-    found = [...read.filter(({ type }) => isOfKind(type, kind)), ...found];
+  for await (const { page, from } of pagesBefore(log, stream, { before: upTo, size })) {
+    newest ??= page.at(-1);
+    found = [...page.filter(({ type }) => isOfKind(type, kind)), ...found];
     end = from;
+    if (found.length >= EVENTS_SHOWN_MAX) break;
   }
   const events = found.slice(-EVENTS_SHOWN_MAX);
   const isCut = end > 0n || found.length > events.length;

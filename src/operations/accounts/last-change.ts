@@ -1,6 +1,5 @@
 import type { DomainEvent } from '../../domain/events.js';
-import { pages } from '../../event-log/event-pages.js';
-import { actorShown, decodeTypes, type LogReads } from '../ledger/ledger-entries.js';
+import { actorShown, decodedIn, type LogReads } from '../ledger/ledger-entries.js';
 import { NotDone } from '../outcome.js';
 
 /** The changes of a stream that a form rests on. */
@@ -15,17 +14,16 @@ interface Changes {
  * @param what was changed, for the line: `this user`.
  */
 export async function changedMeanwhile(
-  { log, codec }: LogReads,
+  core: LogReads,
   { stream, types, isOne }: Changes,
   what: string,
 ): Promise<NotDone> {
   let last = `${what} was changed`;
-  for await (const page of pages(log.readStream(stream)))
-    for (const decoded of await decodeTypes(codec, page, types))
-      if (isOne(decoded.event)) {
-        const at = new Date(decoded.recorded.recordedAt).toISOString();
-        last = `${actorShown(decoded)} changed ${what} at ${at}`;
-      }
+  for await (const decoded of decodedIn(core, stream, types))
+    if (isOne(decoded.event)) {
+      const at = new Date(decoded.recorded.recordedAt).toISOString();
+      last = `${actorShown(decoded)} changed ${what} at ${at}`;
+    }
   return new NotDone('CHANGED_MEANWHILE', [
     `${last}, after this form was opened: compare both versions and send it again`,
   ]);

@@ -40,12 +40,10 @@ export async function listActivity(
 ) {
   const by = operator === undefined ? undefined : personNamed(operator);
   const filter = { tenant, by, from, to, ...operationsOf(kinds) };
-  const { totalCount: total, items } = await readFrom(
-    core,
-    'activity',
-    ActivityQueries,
-    (queries) => queries.page(filter, { limit, offset }),
+  const found = await readFrom(core, 'activity', ActivityQueries, (queries) =>
+    queries.page(filter, { limit, offset }),
   );
+  const { totalCount: total, items } = found;
   const accounts = await accountsOf(core, items);
   const formats = new Map<string, readonly UnitFormat[]>();
   for (const alias of new Set(items.map((row) => row.tenant)))

@@ -8,7 +8,7 @@ import type { Ending, Printer } from '../registry/printing.js';
 import { get } from '../registry/routes.js';
 import { overlap } from '../written-file.js';
 import { IMPORT_MEMBERS, importFile } from './import-file.js';
-import { findImport, listImports, shownImport, type ShownImport } from './import-runs.js';
+import { findImport, listImports, shownImport } from './import-runs.js';
 
 export const IMPORT_ROLES: Readonly<Record<ImportKind, OperatorRole>> = {
   users: 'support',
@@ -58,8 +58,11 @@ export const operations: readonly Operation[] = [
     roles: ['support', 'finance'],
     route: get('imports/{tenant}'),
     examples: ['import list acme'],
-    columns: ['id', 'kind', 'by', 'state', 'startedAt', 'finishedAt', ['rows', doneIn, 'amount']],
     run: ({ core, scope }) => listImports(core, scope),
+    columns: [
+      ...(['id', 'kind', 'by', 'state', 'startedAt', 'finishedAt'] as const),
+      ['rows', ({ progress }) => progress?.done, 'amount'],
+    ],
   }),
   tenantOperation({
     name: 'import show',
@@ -74,10 +77,6 @@ export const operations: readonly Operation[] = [
     output: 'lists',
   }),
 ];
-
-function doneIn({ progress }: ShownImport): number | undefined {
-  return progress?.done;
-}
 
 function printAnswer(answer: ImportAnswer, { line, table }: Printer): void {
   const { rows, imported, unchanged, rejected, control } = answer;

@@ -3,8 +3,13 @@ import type { Core } from '../../stores/core.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { Decoded, EventCodec } from '../../event-log/codec.js';
 import { effectiveTimeOf, shownActor, shownName } from '../../event-log/envelope.js';
-import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
-import { logPages } from '../../event-log/event-pages.js';
+import type {
+  EventLog,
+  Position,
+  ReadStreamOptions,
+  RecordedEvent,
+} from '../../event-log/event-log.js';
+import { logPages, pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { accountNotFound } from '../outcome.js';
 import type { OperationContext } from '../registry/context.js';
@@ -23,6 +28,32 @@ export const decodeTypes = (
   events: readonly RecordedEvent[],
   types: ReadonlySet<string>,
 ): Promise<Decoded[]> => codec.decodeAll(events.filter(({ type }) => types.has(type)));
+
+/** The events of a stream before a revision: the newest page first, each in order. */
+export async function* pagesBefore(
+  log: Pick<EventLog, 'readStream'>,
+  stream: string,
+  { before, size }: { readonly before: bigint; readonly size: bigint },
+) {
+  for (let end = before; end > 0n; end -= size) {
+    const from = end > size ? end - size : 0n;
+    const page: RecordedEvent[] = [];
+    for await (const event of log.readStream(stream, { from, limit: Number(end - from) }))
+      page.push(event);
+    yield { page, from };
+  }
+}
+
+/** The events of a stream that are of these types, in order. */
+export async function* decodedIn(
+  { log, codec }: LogReads,
+  stream: string,
+  types: ReadonlySet<string>,
+  options?: ReadStreamOptions,
+): AsyncGenerator<Decoded> {
+  for await (const page of pages(log.readStream(stream, options)))
+    yield* await decodeTypes(codec, page, types);
+}
 
 export function entryOf({ event, envelope, recorded }: Decoded): Entry {
   const { id, recordedAt } = recorded;

@@ -15,8 +15,7 @@ import {
 } from '../../domain/scope.js';
 import type { GrantedTerms } from '../../domain/account/rewards/adjustment.js';
 import { ledgerOf } from '../../domain/tenant/test-clock.js';
-import { pages } from '../../event-log/event-pages.js';
-import { decodeTypes, pagesOf } from './ledger-entries.js';
+import { decodedIn, pagesOf } from './ledger-entries.js';
 
 /**
  * Where a proposal is recorded: a correction in two steps by two operators, of which the second one
@@ -200,18 +199,13 @@ const CORRECTIONS: ReadonlySet<string> = new Set([
 ]);
 
 /** Who approved a proposal and when, from the correction that its approval appended. */
-async function approvalIn(
-  { log, codec }: Pick<Core, 'log' | 'codec'>,
-  stream: string,
-  commandId: string,
-) {
-  for await (const page of pages(log.readStream(stream)))
-    for (const { event, envelope, recorded } of await decodeTypes(codec, page, CORRECTIONS))
-      if (envelope.commandId === commandId && 'adjustment' in event && event.adjustment) {
-        // A test clock is ahead of the real one, which proposals have.
-        const at = Math.min(event.at, recorded.recordedAt);
-        return { approvedBy: event.adjustment.approvedBy, at };
-      }
+async function approvalIn(core: Pick<Core, 'log' | 'codec'>, stream: string, commandId: string) {
+  for await (const { event, envelope, recorded } of decodedIn(core, stream, CORRECTIONS))
+    if (envelope.commandId === commandId && 'adjustment' in event && event.adjustment) {
+      // A test clock is ahead of the real one, which proposals have.
+      const at = Math.min(event.at, recorded.recordedAt);
+      return { approvedBy: event.adjustment.approvedBy, at };
+    }
   return undefined;
 }
 

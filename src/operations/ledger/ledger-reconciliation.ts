@@ -8,18 +8,17 @@ import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { CLOCK_AHEAD_MS_MAX } from '../../event-log/clock.js';
-import { pages } from '../../event-log/event-pages.js';
 import { timeNow } from '../../foundation/world.js';
 import { notDoneAbout } from '../outcome.js';
 import type { BalanceFile } from './balance-file.js';
 import {
   ACCOUNTS_AT_ONCE,
   accountsInLog,
-  decodeTypes,
+  decodedIn,
   entryOf,
+  type LogReads,
   pagesOf,
   POSTED,
-  type LogReads,
   type Work,
 } from './ledger-entries.js';
 import { parsePeriod } from './ledger-selection.js';
@@ -153,10 +152,9 @@ const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
 ]);
 
 /** What is reconciled of an account. */
-export async function readAccount({ log, codec }: LogReads, stream: string) {
+export async function readAccount(core: LogReads, stream: string) {
   const decoded: Decoded[] = [];
-  for await (const page of pages(log.readStream(stream)))
-    decoded.push(...(await decodeTypes(codec, page, READ_TYPES)));
+  for await (const one of decodedIn(core, stream, READ_TYPES)) decoded.push(one);
   const opened = decoded.findLast(({ event }) => event.type === 'AccountOpened')?.event;
   return {
     /** The client's id; null: forgotten. */

@@ -1,9 +1,8 @@
 import { ActivityQueries } from '../../../projections/activity/queries.js';
 import type { Core } from '../../stores/core.js';
 import { modeOf, type Scope } from '../../domain/scope.js';
-import { pages } from '../../event-log/event-pages.js';
 import { readFrom } from '../rebuilt-read-models.js';
-import { decodeTypes } from './ledger-entries.js';
+import { decodedIn } from './ledger-entries.js';
 import { parsePeriod } from './ledger-selection.js';
 import { listProposals } from './ledger-proposals.js';
 
@@ -43,21 +42,17 @@ const CHANGES: ReadonlySet<string> = new Set(['PeriodClosed', 'PeriodReopened'])
 export type PeriodChange = Awaited<ReturnType<typeof periodChanges>>[number];
 
 /** All changes of months, the newest first. Texts are null when they are forgotten. */
-export async function periodChanges(
-  { log, codec, names }: Pick<Core, 'log' | 'codec' | 'names'>,
-  scope: Scope,
-) {
+export async function periodChanges(core: Pick<Core, 'log' | 'codec' | 'names'>, scope: Scope) {
   const changes = [];
-  for await (const page of pages(log.readStream(names.periodsStream(scope))))
-    for (const { event } of await decodeTypes(codec, page, CHANGES))
-      if (event.type === 'PeriodClosed' || event.type === 'PeriodReopened')
-        changes.push({
-          period: event.period,
-          isClosed: event.type === 'PeriodClosed',
-          /** Epoch milliseconds. */
-          at: event.at,
-          by: event.by.value,
-          comment: event.comment.value,
-        });
+  for await (const { event } of decodedIn(core, core.names.periodsStream(scope), CHANGES))
+    if (event.type === 'PeriodClosed' || event.type === 'PeriodReopened')
+      changes.push({
+        period: event.period,
+        isClosed: event.type === 'PeriodClosed',
+        /** Epoch milliseconds. */
+        at: event.at,
+        by: event.by.value,
+        comment: event.comment.value,
+      });
   return changes.reverse();
 }

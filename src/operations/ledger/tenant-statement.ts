@@ -1,4 +1,3 @@
-import { accountProjectors } from '../../../projections/account-projectors.js';
 import {
   DailyFigureQueries,
   type CreditOfDays,
@@ -7,9 +6,7 @@ import type { Core } from '../../stores/core.js';
 import { scopeOfMode, type Scope } from '../../domain/scope.js';
 import type { RollForward } from '../../bookkeeping/roll-forward.js';
 import { digestOf } from '../../foundation/canonical-json.js';
-import { LiveReads } from '../../projecting/following/live-reads.js';
-import { LiveGenerations } from '../../projecting/generations/live-generations.js';
-import { unlessRebuilt } from '../rebuilt-read-models.js';
+import { readFrom } from '../rebuilt-read-models.js';
 import { movementsAhead } from './later-entries.js';
 import { refusedTime, DAY, DAY_MS, select } from './ledger-selection.js';
 import { NotDone, notDoneAbout } from '../outcome.js';
@@ -58,20 +55,15 @@ export async function statementOfTenant(
       throw refusedTime(argument, 'takes a day such as 2026-10-31');
   await select(core.log, { from, to: to ?? today }, now);
   const end = Date.parse(to ?? today) + DAY_MS - 1;
-  const { pool } = core;
-  const reads = new LiveReads<never>(
-    pool,
-    new LiveGenerations(pool, accountProjectors),
-    'daily-figures',
+  const found = await readFrom(core, 'daily-figures', DailyFigureQueries, (days) =>
+    days.between(scope, {
+      from: from ?? '',
+      to: to ?? today,
+      unitKey: unit?.toLowerCase(),
+      clock: Math.min(now, end),
+      rowsMax: LINES_MAX,
+    }),
   );
-  const days = new DailyFigureQueries(reads).between(scope, {
-    from: from ?? '',
-    to: to ?? today,
-    unitKey: unit?.toLowerCase(),
-    clock: Math.min(now, end),
-    rowsMax: LINES_MAX,
-  });
-  const found = await unlessRebuilt(days);
   if (found === undefined)
     throw new NotDone('STATEMENT_TOO_LONG', [
       `these are more than ${LINES_MAX} lines: name a unit or a shorter period`,

@@ -2,8 +2,7 @@ import type { Core } from '../../stores/core.js';
 import type { AccountEvent, AccountEventOf } from '../../domain/account/account.events.js';
 import type { DomainEvent } from '../../domain/events.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
-import { pages } from '../../event-log/event-pages.js';
-import { decodeTypes } from '../ledger/ledger-entries.js';
+import { decodedIn } from '../ledger/ledger-entries.js';
 
 /**
  * What former accounts of a customer were paid by the provider, by reward. Null: a discount that
@@ -29,30 +28,27 @@ export async function formerRewards(
 }
 
 async function holdersOf(
-  { log, names, codec }: Reads,
+  core: Reads,
   scope: Scope,
   customer: string,
 ): Promise<ReadonlySet<AccountRef>> {
   const holders = new Set<AccountRef>();
-  const stream = names.paymentProviderIdStream(scope, customer);
-  for await (const page of pages(log.readStream(stream)))
-    for (const { event } of await codec.decodeAll(page))
-      if (event.type === 'ReservationMade') holders.add(event.holder.account);
+  const stream = core.names.paymentProviderIdStream(scope, customer);
+  for await (const { event } of decodedIn(core, stream, RESERVATIONS))
+    if (event.type === 'ReservationMade') holders.add(event.holder.account);
   return holders;
 }
 
 /** The outcome of a call may be recorded after the account was deleted. */
-async function paidToDeleted({ log, codec }: Reads, stream: string): Promise<FormerRewards> {
+async function paidToDeleted(core: Reads, stream: string): Promise<FormerRewards> {
   const ofDeleted = new Map<string, number | null>();
   let ofPresent = new Map<string, number | null>();
-  for await (const page of pages(log.readStream(stream)))
-    for (const { event } of await decodeTypes(codec, page, TYPES)) {
-      if (event.type === 'ErasureRequested' && event.account !== null) {
-        for (const [rewardId, amount] of ofPresent) ofDeleted.set(rewardId, amount);
-        ofPresent = new Map();
-      } else if (isOfPayment(event))
-        notePayment(ofDeleted.has(event.rewardId) ? ofDeleted : ofPresent, event);
-    }
+  for await (const { event } of decodedIn(core, stream, TYPES))
+    if (event.type === 'ErasureRequested' && event.account !== null) {
+      for (const [rewardId, amount] of ofPresent) ofDeleted.set(rewardId, amount);
+      ofPresent = new Map();
+    } else if (isOfPayment(event))
+      notePayment(ofDeleted.has(event.rewardId) ? ofDeleted : ofPresent, event);
   return ofDeleted;
 }
 
@@ -64,6 +60,7 @@ const PAYMENTS = [
 ] as const satisfies readonly AccountEvent['type'][];
 type PaymentEvent = AccountEventOf<(typeof PAYMENTS)[number]>;
 
+const RESERVATIONS: ReadonlySet<string> = new Set(['ReservationMade']);
 const PAYMENT_TYPES: ReadonlySet<string> = new Set(PAYMENTS);
 const TYPES: ReadonlySet<string> = new Set([...PAYMENTS, 'ErasureRequested']);
 

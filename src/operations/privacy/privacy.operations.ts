@@ -6,12 +6,10 @@ import {
   subjectsOf,
   type ListedErasure,
 } from '../../command-handling/processes/erasure-process.js';
-import type { Actor } from '../../event-log/envelope.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { accountRefOf } from '../../privacy/keyed-names.js';
 import { scrub } from '../../privacy/scrub.js';
 import { ScrubbedGenerations } from '../../projecting/generations/scrubbed-generations.js';
-import type { Core } from '../../stores/core.js';
 import { customerStreams, replayErasures } from '../../stores/erasure-replay.js';
 import { countOtherReleases } from '../../stores/release.js';
 import { actorOf } from '../audit.js';
@@ -59,13 +57,16 @@ export const operations: readonly Operation[] = [
       const { destroyed, events } = await replayErasures(core.pool, core.log, core.keys, {
         fromStart: true,
       });
-      const alive = await aliveOf(core, listed);
+      const subjects = new Set(listed.flatMap(subjectsOf));
+      const keys = [...(await core.keys.load(subjects)).values()];
+      const alive = keys.filter((key) => key !== null).length;
       const customers = listed.flatMap(({ customer }) => customer ?? []);
       const streams = await customerStreams(core.log, new Set(customers));
       for (const erasure of listed) {
         const stream = streams.get(erasure.customer ?? '');
         const actor = actorOf(core, erasure, by);
-        const cause = causeOf(erasure.erasureId, actor);
+        const { erasureId: id } = erasure;
+        const cause = { correlationId: id, causationId: id, actor, idempotency: null };
         await core.commands.execute(new RepeatErasureEnvelope(cause, erasure, stream));
       }
       await core.followedLog.hideUntilCaughtUp();
@@ -112,15 +113,3 @@ function erasuresIn(content: unknown): readonly ListedErasure[] {
   const [issue] = parsed.error.issues;
   throw notDone(`/${issue?.path.join('/') ?? ''} is no erasure as list-erasures writes them`);
 }
-
-async function aliveOf({ keys }: Core, listed: readonly ListedErasure[]): Promise<number> {
-  const subjects = listed.flatMap(subjectsOf);
-  return [...(await keys.load(new Set(subjects))).values()].filter((key) => key !== null).length;
-}
-
-const causeOf = (erasureId: string, actor: Actor) => ({
-  correlationId: erasureId,
-  causationId: erasureId,
-  actor,
-  idempotency: null,
-});

@@ -22,17 +22,14 @@ export async function decidedReferrals(
   page: { readonly limit: number; readonly offset: number },
 ) {
   const since = (await core.tenants.now(scope)) - DECIDED_SHOWN_MS;
-  const { totalCount: total, items } = await readFrom(
-    core,
-    'referrals',
-    DecidedReferralQueries,
-    (queries) => queries.list(scope, since, page),
+  const found = await readFrom(core, 'referrals', DecidedReferralQueries, (queries) =>
+    queries.list(scope, since, page),
   );
-  const staff = items.flatMap(({ decision }) => decision.staff ?? []);
+  const staff = found.items.flatMap(({ decision }) => decision.staff ?? []);
   const names = await readFrom(core, 'activity', ActivityQueries, (queries) =>
     queries.namesOf(staff),
   );
-  return { total, decisions: items.map((item) => shown(item, names)) };
+  return { total: found.totalCount, decisions: found.items.map((item) => shown(item, names)) };
 }
 
 const shown = ({ referral, decision }: DecidedReferral, names: ReadonlyMap<string, string>) => ({

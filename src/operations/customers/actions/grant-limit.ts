@@ -2,11 +2,10 @@ import { unitKey } from '../../../domain/account/account.state.js';
 import type { Scope } from '../../../domain/scope.js';
 import { grantLimitOf } from '../../../domain/tenant/unit-settings.js';
 import { streamEndOf } from '../../../command-handling/stream-cache.js';
-import type { RecordedEvent } from '../../../event-log/event-log.js';
 import { timeNow } from '../../../foundation/world.js';
 import type { Core } from '../../../stores/core.js';
 import type { StaffMeta } from '../../audit.js';
-import { decodeTypes } from '../../ledger/ledger-entries.js';
+import { decodeTypes, pagesBefore } from '../../ledger/ledger-entries.js';
 import { tenantNamed } from '../../tenants/tenant-operation.js';
 
 const PERIOD_MS = 24 * 60 * 60 * 1000;
@@ -32,7 +31,12 @@ export async function grantLimitLeft(
   const { units } = await tenantNamed(core, scope.tenant);
   let left = grantLimitOf(units, unit);
   const stream = core.names.accountStream(scope, core.names.accountRef(scope, account));
-  for await (const recent of newestFirst(core, stream, timeNow() - PERIOD_MS))
+  const end = streamEndOf(await core.streams.accounts.load(stream));
+  const before = end === undefined ? 0n : end.revision + 1n;
+  // The real clock counts.
+  const since = timeNow() - PERIOD_MS;
+  for await (const { page } of pagesBefore(core.log, stream, { before, size: PAGE })) {
+    const recent = page.filter(({ recordedAt }) => recordedAt >= since);
     for (const { event, envelope } of await decodeTypes(core.codec, recent, GRANTS)) {
       const isOwn = envelope.actor.id === meta.actor.id;
       if (event.type !== 'RewardGranted' || event.reason === undefined || !isOwn) continue;
@@ -40,23 +44,7 @@ export async function grantLimitLeft(
       if (value.type === 'CREDIT' && unitKey(value.unit) === unitKey(unit))
         left -= value.assignedCredit;
     }
-  return Math.max(0, left);
-}
-
-/** The events of a stream that were recorded since, in pages. The real clock counts. */
-async function* newestFirst(
-  { log, streams }: Pick<Core, 'log' | 'streams'>,
-  stream: string,
-  since: number,
-): AsyncIterable<readonly RecordedEvent[]> {
-  let end = (streamEndOf(await streams.accounts.load(stream))?.revision ?? -1n) + 1n;
-  while (end > 0n) {
-    const from = end > PAGE ? end - PAGE : 0n;
-    const page: RecordedEvent[] = [];
-    for await (const event of log.readStream(stream, { from, limit: Number(end - from) }))
-      if (event.recordedAt >= since) page.push(event);
-    yield page;
-    if (page.length < Number(end - from)) return;
-    end = from;
+    if (recent.length < page.length) break;
   }
+  return Math.max(0, left);
 }
