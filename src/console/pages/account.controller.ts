@@ -95,9 +95,11 @@ export class ConsoleAccountController {
       found instanceof NotDone
         ? null
         : await this.valuesOf(call, found, { path, showsPersonal, kind, asked });
+    const named = `Account ${shownId}`;
+    const title = values?.name ?? named;
     const frame = {
-      title: values?.name ?? `Account ${shownId}`,
-      headNote: `Account ${shownId}`,
+      title,
+      headNote: title === named ? '' : named,
       section: '/accounts',
       faults: sent?.faults ?? faultsOf(found),
     };
@@ -113,14 +115,17 @@ export class ConsoleAccountController {
   /** Corrections and grants of the account that wait for approval. */
   private async waiting(call: TenantCall, found: AccountHistory, amounts: ShownAmount) {
     const { core } = this.pages;
+    const { operator } = call;
     const account = core.names.accountRef(call.ledger, found.account);
     const asked = { state: 'waiting', account, limit: 20, now: Date.now() } as const;
+    const isFinance = hasRole(operator, ['finance']);
     return (await listProposals(core, call.ledger, asked)).map((one) => ({
       text: amounts(one.amount, one.unit, found.currency),
       reason: one.reason ?? 'no reason',
       by: one.proposedBy,
       at: one.proposedAt,
-      path: `${call.tenantPath}/corrections`,
+      // Support sees its own grants there.
+      path: isFinance || one.proposedBy === operator.name ? `${call.tenantPath}/corrections` : null,
     }));
   }
 

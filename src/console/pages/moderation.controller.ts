@@ -90,14 +90,14 @@ export class ConsoleModerationController {
     return sendPage(call, { of: 'moderation', faults }, content, {
       total: answer.total,
       table: view(answer).table,
-      decided: await this.decided(call),
+      decided: await this.decided(call, undo),
       undo: undo || null,
       key: randomUUID(),
       reason: call.form.text('reason'),
     });
   }
 
-  private async decided(call: TenantCall) {
+  private async decided(call: TenantCall, undo: string) {
     const page = { limit: 50, offset: 0 };
     const { decisions, total } = await decidedReferrals(this.pages.core, call.ledger, page);
     const persons = decisions.flatMap(({ referral }) => [
@@ -114,7 +114,9 @@ export class ConsoleModerationController {
     const columns = decidedColumns(path, nameOf);
     const label = 'Decided';
     const empty = 'Decisions of the last 90 days appear here, each with its operator.';
-    return { total, table: wholeTable(decisions, columns, { label, empty }) };
+    const undone = decisions.find(({ referral }) => referral.referralId === undo)?.referral;
+    const table = wholeTable(decisions, columns, { label, empty });
+    return { total, table, undone: undone ? nameOf(undone.referredPerson) : undo };
   }
 }
 

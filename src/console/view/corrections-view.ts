@@ -1,3 +1,4 @@
+import { unitKey } from '../../domain/units.js';
 import { moneyText } from '../../domain/money.js';
 import {
   correctableAccount,
@@ -41,7 +42,9 @@ export async function proposalsShown(pages: TenantPages, call: TenantCall) {
     empty: { text: 'Approved, rejected, withdrawn and lapsed corrections appear here.' },
     file: `corrections-${scope.tenant}-${scope.mode}`,
   });
-  const views = waiting.map((one) => waitingView(pages, call, { one, text }));
+  const views = waiting.map((one) =>
+    waitingView(pages, call, { one, text, same: waiting.filter((other) => isSame(one, other)) }),
+  );
   return { waiting: await Promise.all(views), table, file };
 }
 
@@ -62,12 +65,24 @@ async function amountsByAccount(
   };
 }
 
-/** A proposal that waits, with the balances on current figures. */
+/** Of one balance. */
+const isSame = (one: ListedProposal, { account, unit }: ListedProposal): boolean =>
+  one.account === account && unitKey(one.unit) === unitKey(unit);
+
+/**
+ * A proposal that waits, with the balances on current figures.
+ * @param same those that wait for the same balance, this one included.
+ */
 async function waitingView(
   pages: TenantPages,
   { ledger, operator, tenantPath }: TenantCall,
-  { one: proposal, text: textOf }: { readonly one: ListedProposal; readonly text: AmountOf },
+  of: {
+    readonly one: ListedProposal;
+    readonly text: AmountOf;
+    readonly same: readonly ListedProposal[];
+  },
 ) {
+  const { one: proposal, text: textOf, same } = of;
   const { amount, account, grant } = proposal;
   const preview = await previewOf(pages.core, ledger, proposal);
   const text = (value: number): string => textOf(value, proposal);
@@ -76,6 +91,11 @@ async function waitingView(
   return {
     ...proposal,
     text: text(amount),
+    /** Null: no other proposal waits for the balance. */
+    together:
+      same.length === 1
+        ? null
+        : { count: same.length, text: text(same.reduce((sum, other) => sum + other.amount, 0)) },
     path: accountPath(tenantPath, account),
     kind: grant === null ? 'Correction' : 'Grant above the limit of support',
     isOwn,

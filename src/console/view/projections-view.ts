@@ -1,3 +1,4 @@
+import { namedActorInWords } from '../../operations/accounts/actor-in-words.js';
 import type {
   DiffDocument,
   ShownHistoryEntry,
@@ -133,7 +134,7 @@ const HISTORY_COLUMNS: readonly TableColumn<ShownHistoryEntry>[] = [
   column(['of', 'Part', 'minor'], ({ tenant, mode, accountRef }) =>
     textCell([tenant ?? 'All', mode, accountRef].filter((name) => name !== null).join(' ')),
   ),
-  column(['operator', 'minor'], ({ actor }) => textCell(actor)),
+  column(['operator', 'minor'], ({ actor }) => textCell(namedActorInWords(actor))),
   column(['outcome', 'State'], ({ outcome }) => stateCell(capital(outcome ?? 'running'))),
   column(['error', 'minor'], ({ details }) =>
     textCell(typeof details['error'] === 'string' ? details['error'] : ''),

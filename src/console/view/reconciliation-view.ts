@@ -4,6 +4,7 @@ import type {
 } from '../../operations/ledger/ledger-reconciliation.js';
 import type { Money } from '../../operations/registry/printing.js';
 import { accountPath } from '../pages/customer-columns.js';
+import { queryOf } from '../pages/tenant-pages.js';
 import { amountCell, textCell } from './cells.js';
 import { rollForwardCells } from './statement-view.js';
 import { column, type TableColumn } from './table.js';
@@ -97,5 +98,8 @@ export const differenceColumns = ({
   ),
   column('difference', ({ amount, unit }) =>
     amountCell(amount, amountText(amount, unit, money), 'difference.amount'),
+  ),
+  column(['correct', '', 'unsorted', 'page'], ({ account, unit }) =>
+    textCell('Correct', { path: `${tenantPath}/corrections${queryOf({ account, unit })}` }),
   ),
 ];

@@ -27,8 +27,8 @@ export const DELIVERY_CHOICES = Object.entries(DELIVERY_WORDS).map(([value, word
 
 const FAILURE_WORDS: Readonly<Record<PostFailure, string>> = {
   'address-not-allowed': 'its address is not public',
-  'name-not-found': 'its name has no address',
-  'name-server': 'the name servers of its name do not answer',
+  'name-not-found': 'its host name was not found',
+  'name-server': 'the name servers of its host do not answer',
   refused: 'no server listens at its address',
   unreachable: 'its address cannot be reached',
   tls: 'its certificate is not trusted, or the encryption broke',
