@@ -2,9 +2,8 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Words that the project's English avoids, counted in each folder
- * against the allowance in plain-words.json. An allowance is never raised: after a change that
- * removes such words, `SHRINK_ALLOWANCE=1 npx jest test/architecture/plain-words` lowers it.
+ * Words that the project avoids, per folder against plain-words.json, whose figures only shrink:
+ * `SHRINK_ALLOWANCE=1 npx jest test/architecture/plain-words` lowers them.
  */
 const root = join(__dirname, '..', '..');
 const allowanceFile = join(__dirname, 'plain-words.json');

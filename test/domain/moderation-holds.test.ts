@@ -46,9 +46,8 @@ import {
 } from './support/commands.js';
 
 /**
- * What every command does while a moderation holds something: a referral of this account that has
- * started and is not converted, its reward, and a referral that this account made. A new command
- * does not compile until it says here whether it waits.
+ * Whether each command waits while a moderation holds a referral or reward of the account. A new
+ * command does not compile without its entry.
  */
 const ofReferral = { referralId: 'referral', source: 'REFERRED' } as const;
 const scheduled = rewardGranted('held', BOB, credit(500), {

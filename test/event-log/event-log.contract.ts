@@ -777,11 +777,7 @@ const conflict = (expected: ExpectedRevision, actual: ExpectedRevision) => ({
   actual,
 });
 
-/**
- * The identical call, until there is an answer: what a caller does after an unknown outcome. Not
- * for ever, and with a turn for other work between two calls: a log that refuses immediately (a
- * closed one, say) would otherwise hold the process, and every time limit in it.
- */
+/** Repeats the identical call until it is answered, at most for the time of a test. */
 export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
   const endsAt = performance.now() + 50_000;
   for (let looks = 1; ; looks++) {

@@ -6,11 +6,7 @@ import type { Scope } from '../../src/domain/scope.js';
 
 const APPENDED_AT_ONCE = 500;
 
-/**
- * Appends redemptions of 1 of the account's first reward until its stream has so many events, as if
- * it had lived for long.
- * @param ref of the account, which no other process writes to meanwhile.
- */
+/** Appends redemptions of 1 to the account's first reward until its stream has so many events. */
 export async function lengthenAccount(
   core: Core,
   scope: Scope,

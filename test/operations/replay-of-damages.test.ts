@@ -20,9 +20,8 @@ import { createStores, RunningService, type TestStores } from '../support/runnin
 import { openCoreOn } from '../harness/open-core-on.js';
 
 /**
- * Damages that a replay must find and name, made from the definitions of the tables: a new column
- * is among them without a further word. They are planted in every table, one or all of its
- * columns at a time, when the service has stopped.
+ * Damages that a replay must name, in every column of every table by its definition, planted while
+ * the service is stopped.
  */
 
 const TENANT = 'acme';

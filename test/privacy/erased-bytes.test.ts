@@ -158,11 +158,7 @@ async function shownOf(index: number): Promise<unknown[]> {
   return Promise.all(reads.map(async (read) => (await api.get(read)).body));
 }
 
-/**
- * A logical dump: the server itself copies every table of every schema, its own catalogue included,
- * as pg_dump has it do. The packaged server comes without pg_dump, and one that a machine has is
- * seldom as new as the server.
- */
+/** A logical dump of every table by the server itself: its package has no pg_dump. */
 async function dump(): Promise<Buffer> {
   const folder = await mkdtemp(join(dataDir, 'dump-'));
   return asSuperuser(async (superuser) => {

@@ -1,10 +1,7 @@
 import { SCENARIOS, type Scenario } from '../../simulator/plan.js';
 import { simulate } from '../../simulator/run.js';
 
-/**
- * A few requests in every scenario: a gross fault of commands and policies shows early, without a
- * database. `simulation.test.ts` has more of them.
- */
+/** A few requests in every scenario, without a database. */
 it.each(Object.keys(SCENARIOS) as Scenario[])(
   'every promise holds in a short round of the scenario %s',
   async (scenario) => {

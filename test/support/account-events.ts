@@ -12,8 +12,7 @@ import { REFERRED_RULE, REFERRER_RULE, type RewardValue } from '../../src/domain
 import type { Mode, Scope } from '../../src/domain/scope.js';
 
 /**
- * Builders of an account's events: what a test is about is said, the rest is plausible. Times are
- * small numbers unless given.
+ * Builders of account events: a test gives what it is about. Times are small numbers by default.
  */
 
 export interface TestAccount extends Scope {

@@ -9,10 +9,7 @@ const folder = join(root, 'docker');
 const texts = z.array(z.string()).default([]);
 const condition = z.enum(['service_started', 'service_healthy', 'service_completed_successfully']);
 
-/**
- * What these compose files use of the format. Strict: a member with a slip in its name would be
- * a mistake that only a reader would ignore.
- */
+/** The members of compose files that the project uses; others are refused. */
 const service = z.strictObject({
   image: z.string(),
   build: z.strictObject({ context: z.string(), dockerfile: z.string() }).optional(),

@@ -11,9 +11,7 @@ export interface TestDatabase {
 }
 
 /**
- * A database of one's own on the server of this test run: with our schema, cloned from the
- * template, or empty with `{ migrated: false }`. Some 20 ms; what is not dropped goes with the
- * server at the end of the run.
+ * A database of the test on the run's server: cloned from the template, or `{ migrated: false }`.
  */
 export async function createTestDatabase({
   migrated = true,

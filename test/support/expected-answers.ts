@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Json } from './api-client.js';
 
-/**
- * Answers as the interface promises them, written out member by member: what a test does not name
- * has the value of "nothing there".
- */
+/** Answers of the interface, member by member; members that a test omits are empty. */
 
 /** Epoch milliseconds of about now. */
 export const aTime = expect.any(Number) as unknown as number;

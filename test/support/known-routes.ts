@@ -18,10 +18,7 @@ export const consoleRoutes = ({ service }: Pick<RunningService, 'service'>): rea
 
 const isOfConsole = (route: string): boolean => / \/console(?:\/|$)/.test(route);
 
-/**
- * Every other method and path template that the router knows (of the compiled service: that its
- * description names), as `GET /api/v1/{tenantAlias}/users`.
- */
+/** Every other method and path template, as `GET /api/v1/{tenantAlias}/users`. */
 export function knownRoutes({ service, description }: RunningService): readonly string[] {
   if (isCompiled) {
     const described = Object.entries(description.paths).flatMap(([path, item]) =>

@@ -4,10 +4,7 @@ import { join } from 'node:path';
 
 const SEEDS = 2 ** 31;
 
-/**
- * A seed that no commit had before. On a build server it follows from the commit and `purpose`, so
- * that a red build can be built again; elsewhere, or without git, it is drawn.
- */
+/** A new seed; on a build server it follows from the commit and `purpose`. */
 export function newSeed(purpose: string): number {
   const commit = process.env['CI'] === undefined ? '' : headCommit();
   if (commit === '') return randomInt(SEEDS);

@@ -1,6 +1,3 @@
-/**
- * How many runs a property has: `everyday` in the everyday suite, times `PROPERTY_FACTOR` where
- * a longer run is wanted.
- */
+/** Runs of a property: `everyday` times `PROPERTY_FACTOR`. */
 export const runs = (everyday: number): number =>
   everyday * Number(process.env['PROPERTY_FACTOR'] ?? 1);

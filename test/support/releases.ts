@@ -17,10 +17,7 @@ import { InMemorySubjectKeys } from './in-memory-subject-keys.js';
 const SCOPE = { tenant: 'demo', mode: 'live' } as const;
 const NAMES = new KeyedNames(Buffer.alloc(32, 1));
 
-/**
- * An event type that policies of both releases react to, one that only the newer release knows, and
- * one without reactions.
- */
+/** An event type of both releases, one of the newer release only, and one without reactions. */
 export const OLD_FACT = 'UserBlocked';
 export const NEW_FACT = 'UserUnblocked';
 export const OTHER_FACT = 'ReferralEnded';

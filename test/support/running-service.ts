@@ -37,10 +37,7 @@ const worker = globalThis as {
 
 const nextName = (): number => (worker.namesMade = (worker.namesMade ?? 0) + 1);
 
-/**
- * A word for ids, names, addresses and codes of people that no other test uses. Letters and digits
- * only, at most 15 of them.
- */
+/** A word of at most 15 letters and digits that no other test uses. */
 export const personal = (word = ''): string => `${MARK}${word}${nextName()}`.slice(0, 15);
 
 export interface TestTenant {
@@ -194,10 +191,7 @@ function startLogging(
   return (isCompiled ? startCompiled : startHere)(settings, (text) => void lines.push(text));
 }
 
-/**
- * The service as it runs, on a port of its own. Every answer to its clients is held against its own
- * description of the interface.
- */
+/** The service on a port of its own. Its answers are checked against its API description. */
 export class RunningService {
   private readonly lines: string[] = [];
   private readonly secrets = new Set<string>();
@@ -371,9 +365,8 @@ async function startForAll(): Promise<StartedForAll> {
 }
 
 /**
- * The service of the worker, for files that neither reconfigure it nor move its clock. It sends
- * webhooks to this machine, trusts the `X-Forwarded-…` fields of its clients, and has the operators
- * that the file writes into `stores.operatorsFile`.
+ * The worker's service, for files that neither configure it nor move its clock. Its operators are
+ * those that the file writes into `stores.operatorsFile`.
  */
 export async function shareService(): Promise<ServiceWithStores> {
   const started = (worker.sharedService ??= await startForAll());

@@ -4,10 +4,7 @@ import type { EventLog, Position, RecordedEvent } from '../../src/event-log/even
 import type { DecodeEvents, LedgerEvent } from '../../src/projecting/projector.js';
 import type { TestAccount } from './account-events.js';
 
-/**
- * Writes events of accounts to a log in a plain form, and reads them back. No encryption: what
- * projections see is decrypted anyway.
- */
+/** Writes and reads account events in plain form, as projections see them. */
 export class TestLedger {
   private readonly revisions = new Map<string, bigint>();
   /** Event ids that cannot be decoded for the time being. */

@@ -253,8 +253,7 @@ function untilFull(to: Socket | ServerResponse, piece: Buffer): void {
 }
 
 /**
- * @param given `host`: the address to listen on, 127.0.0.1 by default; `tls`: whether it also
- *   listens with TLS, with a certificate made for it.
+ * @param given `host` (default 127.0.0.1); `tls`: also listens with TLS, with a new certificate.
  */
 export const startWebhookReceiver = ({
   host = '127.0.0.1',

@@ -1,8 +1,4 @@
-/**
- * A theme written for another service of this family: helpers and variables that this one does not
- * have, images by `assets`, fonts in quotes. It calls each helper that such themes are known to
- * call.
- */
+/** A theme for a similar service: each helper that such themes call, and variables missing here. */
 
 const REWARD = "{{format-reward 'REFERRER' includeUnit=true}}";
 const FRIEND = "{{stringEmptyHandler referral.referredUser.firstName onEmpty='A friend'}}";

@@ -9,10 +9,7 @@ import { WEBHOOK_TYPES, type WebhookType } from '../../src/webhooks/payloads/ann
 import { accepted, SharedLedger } from '../command-handling/support/processes.js';
 import { Listener } from './support/listener.js';
 
-/**
- * docs/webhooks-payloads.md has an example of each type, as a real payload has it.
- * `WRITE_EXAMPLES=1 npx jest test/webhooks/documented-payloads` writes them anew.
- */
+/** docs/webhooks-payloads.md has a real payload of each type; `WRITE_EXAMPLES=1` writes them. */
 
 const PAGE = 'docs/webhooks-payloads.md';
 /** Two types share their members and their example. */

@@ -34,9 +34,7 @@ export class InMemoryGeneration {
   }
 
   /**
-   * Applies a batch; an event of an erasure comes first in its own.
-   * @throws what the projector throws at an event that contradicts the rows: nothing of the batch
-   * is written.
+   * Applies a batch, which an erasure begins. @throws the projector's error, with nothing written.
    */
   async apply(events: readonly LedgerEvent[]): Promise<void> {
     const { forgetting } = this.projector;

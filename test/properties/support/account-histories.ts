@@ -20,11 +20,7 @@ import {
 } from '../../domain/support/commands.js';
 import { credit, discount, personOf } from '../../support/account-events.js';
 
-/**
- * Commands on the credit of one account, in any order, under a virtual clock.
- * Few ids, small amounts: so that things meet. Everything else that an account may be asked is
- * wished for in the simulator.
- */
+/** Commands on the credit of one account in any order, with few ids and small amounts. */
 
 const USERS = ['bob', 'cat'] as const;
 const START = 1_700_000_000_000;

@@ -1,10 +1,7 @@
 import type { LogLine } from '../../../simulator/connection.js';
 import type { SeededRandom } from '../../../simulator/seeded-random.js';
 
-/**
- * The simulator proves something only as far as its stores behave as the real ones: the same calls
- * in a random order, made on both, are answered alike.
- */
+/** The same random calls on a simulated and a real store get equal answers. */
 
 export const MINUTE = 60_000;
 

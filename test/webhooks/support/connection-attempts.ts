@@ -7,10 +7,7 @@ export interface ConnectionAttempts {
   stop(): void;
 }
 
-/**
- * Watches the port of a test's own receiver. Of other ports it sees nothing: whatever else runs in
- * the process may connect there at any time.
- */
+/** Connections to the port of the test's receiver. */
 export function watchConnectionAttempts(to: { readonly port: number }): ConnectionAttempts {
   const addresses: string[] = [];
   const note = (address: string | undefined, port: number | undefined): void => {
