@@ -159,7 +159,7 @@ export async function backAgain(world) {
   await fillIn(page, { Account: 'none', User: 'none', Unit: 'CENTS', Amount: '1', Reason: 'x' });
   for (const times of [1, 2]) {
     await press(page, 'Propose');
-    await page.getByText('There is no account none.').first().waitFor();
+    await page.getByText('No account has the id none.').first().waitFor();
     await page.goBack();
     assert.ok(await page.getByRole('button', { name: 'Propose' }).isEnabled(), `back, ${times}`);
     assert.equal(await page.getByLabel('Account', { exact: true }).inputValue(), 'none');

@@ -19,7 +19,7 @@ import { redirected, sendPage } from '../console-answers.js';
 import { TenantCall } from '../console-call.js';
 import { FilePageFor, FormFor, TenantPage } from '../console-routes.js';
 import { proposalsShown } from '../view/corrections-view.js';
-import { faultAt, faultsOf, type Faults } from '../view/faults.js';
+import { faultAt, faultsOf, noAccount, type Faults } from '../view/faults.js';
 import { hasRole } from '../view/navigation.js';
 import { amountText, template } from '../view/templates.js';
 import { typedAmount } from '../view/typed-amount.js';
@@ -78,8 +78,7 @@ export class ConsoleCorrectionsController {
   private async propose(call: TenantCall): Promise<string | Readable> {
     const typed = given(call, ...FIELDS);
     const account = await correctableAccount(this.pages.core, call.ledger, typed.account);
-    if (account === undefined)
-      return this.page(call, faultAt('account', `There is no account ${typed.account}.`));
+    if (account === undefined) return this.page(call, noAccount(typed.account));
     const read = typedAmount(typed.amount, account.formatOf(typed.unit));
     const missing = missingIn(typed, account);
     if (missing !== undefined) return this.page(call, missing);

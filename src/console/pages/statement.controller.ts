@@ -12,7 +12,7 @@ import { NotDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import { sendFile, sendPage } from '../console-answers.js';
 import { TenantCall } from '../console-call.js';
 import { PageFor, TenantPage } from '../console-routes.js';
-import { faultsOf } from '../view/faults.js';
+import { faultsOf, noAccount } from '../view/faults.js';
 import { canOpen, hasRole } from '../view/navigation.js';
 import { tablesOf } from '../view/page-tables.js';
 import { accountTables, tenantTables } from '../view/statement-view.js';
@@ -59,7 +59,10 @@ export class ConsoleStatementController {
     const frame = {
       of: 'statement',
       headNote: 'Months, days and times are in UTC.',
-      faults: faultsOf(found, asked.month === '' ? {} : { period: 'month', from: 'month' }),
+      faults:
+        found instanceof NotDone && found.code === 'ACCOUNT_NOT_FOUND'
+          ? noAccount(asked.account)
+          : faultsOf(found, asked.month === '' ? {} : { period: 'month', from: 'month' }),
     };
     return sendPage(call, frame, content, {
       asked,

@@ -46,6 +46,13 @@ export const faultAt = (id: string | null, problem: string): Faults => ({
   wrong: id === null ? {} : { [id]: problem },
 });
 
+/** An account that a form names and that there is not. */
+export const noAccount = (id: string): Faults =>
+  faultAt(
+    'account',
+    `No account has the id ${id}. The search at the top finds it by the customer's name.`,
+  );
+
 /** Those of both. */
 export const withFaults = (one: Faults, other: Faults): Faults => ({
   problems: [...one.problems, ...other.problems],
