@@ -27,8 +27,8 @@ export const skip = serviceOperation({
   summary: 'lets a parked stream continue without the event that cannot be applied',
   members: {
     projection,
-    tenant: text.optional(),
-    account: text.optional(),
+    tenant: help(text.optional(), 'the tenant of the account'),
+    account: help(text.optional(), 'the account of the parked stream'),
     mode,
     stream: help(text.optional(), 'the stream, instead of tenant and account'),
     reason: help(text, 'why'),
