@@ -20,6 +20,12 @@ export async function tryGenerationsLock(client: PoolClient): Promise<boolean> {
   return rows[0]?.locked ?? false;
 }
 
+/** Unlocks first: the end of a connection takes a moment, and the next command may follow. */
+export async function endWithLocks(client: PoolClient): Promise<void> {
+  await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
+  client.release(true);
+}
+
 /**
  * Runs the work as the only one that changes generations. The lock ends with its connection; `lost`
  * aborts then, and every query on `client` fails.
@@ -37,8 +43,6 @@ export async function withGenerationsLock<T>(
     if (!(await tryGenerationsLock(client))) throw new GenerationsBusy();
     return await work(client, lost.signal);
   } finally {
-    // The end of the connection takes a moment, and the next command may follow immediately.
-    await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
-    client.release(true);
+    await endWithLocks(client);
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { errorCode } from '../foundation/error-code.js';
-import { tryGenerationsLock } from '../postgres/generations-lock.js';
+import { endWithLocks, tryGenerationsLock } from '../postgres/generations-lock.js';
 import { LOCKS } from '../postgres/locks.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 
@@ -88,8 +88,8 @@ export async function scrub(
     if (began) await recordScrubbed(client, began.at);
     return { tables: rewritten, walRemoved };
   } finally {
-    // The connection's settings and lock end with it.
-    client.release(true);
+    // The connection's settings end with it.
+    await endWithLocks(client);
   }
 }
 
