@@ -5,7 +5,7 @@ export const TEXTS = {
     denied: 'The referrals are denied.',
     approvedReferrals: 'The referrals are approved.',
     undone:
-      'The decision is reversed: what was denied is approved with its rewards, and what was approved is denied.',
+      'The decision is reversed: denied sides are approved with their rewards, and approved sides are denied.',
     blocked: 'The user is blocked.',
     unblocked: 'The user is active again.',
     rewardCancelled: 'The reward is cancelled.',

@@ -65,13 +65,13 @@ async function amountsByAccount(
   };
 }
 
-/** Of one balance. */
+/** Of one balance. Forgotten accounts have no id, and are never the same. */
 const isSame = (one: ListedProposal, { account, unit }: ListedProposal): boolean =>
-  one.account === account && unitKey(one.unit) === unitKey(unit);
+  account !== null && one.account === account && unitKey(one.unit) === unitKey(unit);
 
 /**
  * A proposal that waits, with the balances on current figures.
- * @param same those that wait for the same balance, this one included.
+ * @param same those that wait for the same balance, this one included; none of a forgotten account.
  */
 async function waitingView(
   pages: TenantPages,
@@ -93,7 +93,7 @@ async function waitingView(
     text: text(amount),
     /** Null: no other proposal waits for the balance. */
     together:
-      same.length === 1
+      same.length <= 1
         ? null
         : { count: same.length, text: text(same.reduce((sum, other) => sum + other.amount, 0)) },
     path: accountPath(tenantPath, account),

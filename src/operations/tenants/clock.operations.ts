@@ -57,7 +57,7 @@ async function removeTestData(
   const { tenant: alias } = meta.scope;
   const command = { type: 'RemoveTestData', now: timeNow() } as const;
   const changed = decided(await tenantCommands.by(meta.actor).execute(alias, command));
-  // A policy repeats it: what cannot be removed now is removed within moments.
+  // A policy repeats the removal within moments, so a failure here loses nothing.
   const { since, number: ledger } = changed.testLedger;
   await forgetTestData(pool, alias, { since, ledger }).catch(() => undefined);
   const completed = `the test data of ${alias} are removed`;
