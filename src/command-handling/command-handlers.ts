@@ -64,7 +64,7 @@ import type {
   RequestedSides,
   RequestedSideChanges,
 } from './processes/moderation-process.js';
-import { proposalDays } from './proposal-days.js';
+import { dayOfEarlierAttempt, proposalDays } from './proposal-days.js';
 import type { Decide, Outcome } from './outcome.js';
 import type { Streams } from './streams.js';
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
@@ -234,15 +234,8 @@ export const proposeCorrection =
   async ({ meta, correction }: ProposalCommandEnvelope): Promise<ProposalOutcome> => {
     const { scope, commandId } = meta;
     const account = names.accountRef(scope, correction.accountId);
-    // Today, unless an earlier attempt with the same key recorded it on another day.
-    const [today = '', ...earlier] = proposalDays(timeNow());
-    let day = today;
-    for (const other of meta.idempotency === null ? [] : earlier) {
-      const { handled } = await streams.proposals.load(names.proposalsStream(scope, other));
-      if (!handled.find(meta)) continue;
-      day = other;
-      break;
-    }
+    const [today = ''] = proposalDays(timeNow());
+    const day = (await dayOfEarlierAttempt({ streams, names }, meta)) ?? today;
     const proposeNow: Decide<ProposalsState, ProposalEvent> = async (state) => {
       const loaded = await streams.accounts.load(names.accountStream(scope, account));
       const proposalId = deterministicId(commandId, 'proposal').replaceAll('-', '');

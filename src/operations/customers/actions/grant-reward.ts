@@ -1,10 +1,9 @@
 import * as z from 'zod';
-import { proposalDays } from '../../../command-handling/proposal-days.js';
+import { dayOfEarlierAttempt } from '../../../command-handling/proposal-days.js';
 import type { PersonId } from '../../../domain/account/account.events.js';
 import type { RewardValue } from '../../../domain/program.js';
 import { isUnit, trimmedUnit } from '../../../domain/units.js';
 import type { Scope } from '../../../domain/scope.js';
-import { timeNow } from '../../../foundation/world.js';
 import type { Core } from '../../../stores/core.js';
 import { operatorMeta, type Staff, type StaffMeta } from '../../audit.js';
 import type { Done } from '../../audited.js';
@@ -154,11 +153,8 @@ async function wasProposed(
   if (idempotency === null) return undefined;
   const stream = names.accountStream(scope, names.accountRef(scope, account));
   if ((await streams.accounts.load(stream)).handled.find(meta)) return false;
-  for (const day of proposalDays(timeNow())) {
-    const { handled } = await streams.proposals.load(names.proposalsStream(scope, day));
-    if (handled.find(meta)) return true;
-  }
-  return undefined;
+  const day = await dayOfEarlierAttempt({ streams, names }, meta);
+  return day === undefined ? undefined : true;
 }
 
 /** @throws {NotDone} when a member of its type is missing. */
