@@ -1,4 +1,5 @@
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
+import { PAGE_BYTES_MAX, storedBytes } from '../event-log/event-pages.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
 import { waitAtMost } from '../foundation/timeout.js';
 import type { Logger } from '../foundation/logger.js';
@@ -44,6 +45,9 @@ const READ_AGAIN_MS = 10;
 /** A handler that takes longer for a page leaves the tail. */
 const SLOW_MS = 500;
 
+/** Pages that handlers share while they catch up, each of `PAGE_BYTES_MAX` at most. */
+const SHARED_PAGES_MAX = 16;
+
 /** The outcome of a handler's work. */
 interface WorkOutcome {
   readonly failure?: unknown;
@@ -58,6 +62,8 @@ interface Turn<Page extends FollowedPage> {
   /** Handlers that follow the tail; the others catch up on their own. */
   readonly joined: Set<Handler<Page>>;
   readonly catchingUp: Set<Promise<void>>;
+  /** The last pages that handlers read to catch up, by the position before them. */
+  readonly pages: Map<Position, Promise<Page | undefined>>;
   /** Failures of handlers that are not on the tail. */
   readonly failed: Map<Handler<Page>, unknown>;
   /** Running work of handlers on the tail. */
@@ -237,6 +243,7 @@ export class Follower<Page extends FollowedPage> {
       epoch: log.epoch,
       joined: new Set(),
       catchingUp: new Set(),
+      pages: new Map(),
       failed: new Map(),
       working: new Map(),
       tail: undefined,
@@ -363,15 +370,18 @@ export class Follower<Page extends FollowedPage> {
     this.detach(handler, turn);
   }
 
-  /** Until it has caught up, the handler reads and decodes for itself. */
+  /** Until it has caught up, the handler reads by itself. */
   private detach(handler: Handler<Page>, turn: Turn<Page>): void {
     if (!turn.joined.delete(handler)) return;
-    const work = this.catchUp(handler, turn).finally(() => turn.catchingUp.delete(work));
+    const work = this.catchUp(handler, turn).finally(() => {
+      turn.catchingUp.delete(work);
+      if (turn.catchingUp.size === 0) turn.pages.clear();
+    });
     turn.catchingUp.add(work);
   }
 
   private async catchUp(handler: Handler<Page>, turn: Turn<Page>): Promise<void> {
-    const { log, decode, pageSize } = { pageSize: 500, ...this.options };
+    const { log } = this.options;
     const working = await turn.working.get(handler);
     turn.working.delete(handler);
     let failure = working?.failure;
@@ -383,7 +393,7 @@ export class Follower<Page extends FollowedPage> {
       try {
         if (failure !== undefined) await this.begin(handler, turn);
         failure = undefined;
-        const page = await decode(await log.readAll(handler.position, pageSize));
+        const page = await this.pageAfter(handler.position, turn);
         if (page) await handler.take(page);
         this.taken(handler);
         // Pages and pieces alternate: a large erasure does not delay the events of others.
@@ -401,6 +411,29 @@ export class Follower<Page extends FollowedPage> {
         failure = error;
       }
     }
+  }
+
+  /**
+   * Read and decoded once for handlers that catch up together, say after a restore: the first one
+   * pays, so that the others draw level with it.
+   */
+  private pageAfter(after: Position | undefined, { pages }: Turn<Page>): Promise<Page | undefined> {
+    const { log, decode, pageSize } = { pageSize: 500, ...this.options };
+    const key = after ?? '';
+    const known = pages.get(key);
+    if (known) return known;
+    const page = log.readAll(after, pageSize).then((recorded) => {
+      const bytes = recorded.reduce((sum, event) => sum + storedBytes(event), 0);
+      if (bytes > PAGE_BYTES_MAX) pages.delete(key);
+      return decode(recorded);
+    });
+    pages.set(key, page);
+    const [oldest = key] = pages.keys();
+    if (pages.size > SHARED_PAGES_MAX) pages.delete(oldest);
+    const forget = (): void => void pages.delete(key);
+    // An empty page is read again.
+    page.then((read) => read ?? forget(), forget);
+    return page;
   }
 
   /**

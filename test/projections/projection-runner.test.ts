@@ -88,6 +88,24 @@ test.each(['before', 'after'] as const)(
   },
 );
 
+test('read models that lag behind another one share the pages that they catch up with', async () => {
+  await projected.ledger.happened(acme, accountOpened(acme));
+  const first = projected.startRunner({ projectors: [usersProjector] });
+  const position = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 50));
+  expect(await first.waitFor(position, ['users'], WITHIN_MS)).toBe(true);
+  await first.stop();
+  let decoded = 0;
+  const runner = projected.startRunner({
+    pageSize: 10,
+    decode: (recorded) => {
+      decoded += recorded.length;
+      return projected.ledger.decode(recorded);
+    },
+  });
+  expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+  expect(decoded).toBe(51);
+});
+
 test('rows and checkpoint are not written by a writer that lost the race (fencing)', async () => {
   await ensureLiveGenerations(projected.pool, accountProjectors);
   await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 3));
