@@ -443,6 +443,8 @@ export class Follower<Page extends FollowedPage> {
   private async recover(handler: Handler<Page>, failure: unknown, turn: Turn<Page>): Promise<void> {
     const failures = this.failures.get(handler.name) ?? 0;
     this.failures.set(handler.name, failures + 1);
+    // What could not be decoded may be readable now.
+    turn.pages.clear();
     // Either a repair ran concurrently (no error), or the locks were lost unnoticed and another
     // process leads.
     if (failure instanceof CheckpointMoved && failures === 0) return this.leadership.confirmTurn();
