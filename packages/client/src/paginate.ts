@@ -26,6 +26,7 @@ export async function* paginate<Input extends ListInput, Answer extends object>(
     const entries = (Object.values(answer).find((member) => Array.isArray(member)) ??
       []) as readonly EntryOf<Answer>[];
     yield* entries;
-    if (entries.length < limit) return;
+    // A page of 0 entries has the totals only, and no page follows it.
+    if (limit === 0 || entries.length < limit) return;
   }
 }

@@ -129,6 +129,13 @@ test('a list is read page by page to its end', async () => {
   );
 });
 
+test('a page of no entries, which has the totals only, ends the list', async () => {
+  const { client, requests } = answered(json(200, { totalCount: 3, users: [] }));
+  for await (const user of paginate(client.listUsers, { query: { limit: 0 } }))
+    assert.fail(`an entry: ${user.id}`);
+  assert.equal(requests.length, 1);
+});
+
 test('a client takes an API key or a token, one of them', () => {
   const options = { baseUrl: 'http://ledger.example', tenant: 'acme' };
   assert.throws(() => createClient(options), TypeError);

@@ -190,7 +190,7 @@ export class AddressedMails {
     }
   }
 
-  /** Undefined: forgotten or blocked. */
+  /** Undefined: forgotten. */
   private async referred(planned: PlannedMail): Promise<UserState | undefined> {
     const { state } = await this.parts.accounts.load(planned.event.stream);
     if (state.status === 'absent' || !state.referral) return undefined;
