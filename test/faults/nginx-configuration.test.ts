@@ -34,3 +34,21 @@ ifInstalled(`nginx takes the configuration${reason}`, () => {
     rmSync(folder, { recursive: true });
   }
 });
+
+it('nginx counts an IPv6 address by its first 64 bits, also where zeros are left out', () => {
+  const [, lines = ''] =
+    /map \$remote_addr \$client_network \{([^}]*)\}/.exec(
+      readFileSync(join(shipped, 'nginx.conf'), 'utf8'),
+    ) ?? [];
+  const patterns = [...lines.matchAll(/~(\S+) \$network;/g)].map(([, text = '']) => RegExp(text));
+  const networkOf = (address: string) =>
+    patterns.map((pattern) => pattern.exec(address)?.groups?.['network']).find(Boolean) ?? address;
+  const addresses = ['2001:db8:1:2:3:4:5:6', '2001:db8::a:b:c:d', '2001:db8:1::b:c:d', '::1'];
+  expect(['192.0.2.7', ...addresses].map(networkOf)).toEqual([
+    '192.0.2.7',
+    '2001:db8:1:2',
+    '2001:db8::',
+    '2001:db8:1::',
+    '::',
+  ]);
+});
