@@ -104,7 +104,15 @@ test("pages of other origins are those of the tenant's list", async () => {
     'https://shop.example',
     'Origin',
   ]);
-  expect((await call(path, { headers: { origin: 'https://evil.example' } })).allowed).toBeNull();
+  const evil = { headers: { origin: 'https://evil.example' } };
+  expect((await call(path, evil)).allowed).toBeNull();
+  const initial = `%${tenant.alias.charCodeAt(0).toString(16)}`;
+  const encoded = path.replace(tenant.alias, `${initial}${tenant.alias.slice(1)}`);
+  expect([(await call(encoded, evil)).allowed, (await call(encoded, evil)).status]).toStrictEqual([
+    null,
+    (await call(path)).status,
+  ]);
+  expect((await call('/api/v1/%ff/open/user', evil)).status).toBe(400);
   expect((await call(path)).allowed).toBeNull();
   expect((await call(path, { method: 'OPTIONS', headers: page })).allowed).toBe(
     'https://shop.example',

@@ -40,7 +40,8 @@ export function installCrossOrigin(
 ): void {
   const delegator = async (request: FastifyRequest): Promise<FastifyCorsOptions> => {
     const { url = '/', headers } = request.raw;
-    const origins = await parts.allowedOrigins(openAliasIn(url) ?? '').catch(() => []);
+    const alias = decodeURIComponent(openAliasIn(url) ?? '');
+    const origins = await parts.allowedOrigins(alias).catch(() => []);
     const methods = [...parts.methodsOf(request)];
     const isPreflight =
       request.method === 'OPTIONS' && headers.origin !== undefined && methods.length > 0;
