@@ -45,9 +45,7 @@ export interface ReadModelTable {
   readonly columns: Readonly<Record<string, string>>;
   readonly primaryKey: readonly string[];
   /** By suffix: `{ by_account: '(account_ref, date_given desc)' }`, with `using`, `where`. */
-  readonly indexes: Readonly<
-    Record<string, { readonly definition: string; readonly unique?: boolean }>
-  >;
+  readonly indexes: Readonly<Record<string, { readonly definition: string }>>;
   /** Column → check of a stored value; default for `jsonb`: an object. */
   readonly checks?: Readonly<Record<string, ValueCheck>> | undefined;
 }

@@ -349,7 +349,7 @@ test.each(STAGES)(
   },
 );
 
-test('read models that are rebuilt together read the log once', async () => {
+test('read models that are rebuilt together read the log once, and get all their indexes', async () => {
   const runner = projected.startRunner();
   for (const name of ['a', 'b', 'c', 'd']) await given(anAccount(name), 1, 2, 3);
   await reached(runner, await given(anAccount('e'), 4));
@@ -363,6 +363,15 @@ test('read models that are rebuilt together read the log once', async () => {
     return pages;
   };
   expect(await readsOf([BALANCES, 'rewards', 'users'])).toBe(await readsOf([BALANCES]));
+  const indexesOf = async (generation: number): Promise<unknown> =>
+    (
+      await projected.pool.query(
+        `select replace(indexdef, schemaname, '') as index from pg_indexes
+         where schemaname ~ ('^rm_(rewards|users)_' || $1 || '$') order by 1`,
+        [generation],
+      )
+    ).rows;
+  expect(await indexesOf(2)).toEqual(await indexesOf(1));
 });
 
 test('a rebuild that ends in the middle because it was stopped is resumed from there', async () => {

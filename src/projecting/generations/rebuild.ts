@@ -17,7 +17,7 @@ import {
   NothingToResume,
   type GenerationRecord,
 } from './generation-records.js';
-import { createGeneration, nextGeneration, placeOf } from './generations.js';
+import { completeIndexes, createGeneration, nextGeneration, placeOf } from './generations.js';
 
 /** The steps of a rebuild; tests end the process between them. */
 export type RebuildStage = 'begun' | 'followed' | 'caught-up' | 'verified';
@@ -131,7 +131,10 @@ async function followAll(
   const after = least(builds.map(({ follower }) => follower.track.position));
   const until = least(builds.map(({ live }) => live.position));
   const apply = async (page: Page): Promise<void> => {
-    for (const { follower } of builds) await follower.track.apply(page);
+    const applied = builds.map(({ follower }) => follower.track.apply(page));
+    // None of them writes any more when one has failed.
+    await Promise.allSettled(applied);
+    await Promise.all(applied);
   };
   let events = 0;
   // Two pages are read and decoded here while Postgres writes one.
@@ -163,6 +166,7 @@ async function finish(
 ): Promise<BuiltGeneration> {
   const projection = projector.name;
   const { generation } = record;
+  await completeIndexes(client, projector, generation);
   for (const table of projector.tables)
     await client.query(`analyze ${placeOf(schemaOf(projection, generation), table)}`);
   let events = 0;
