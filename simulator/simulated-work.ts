@@ -1,5 +1,7 @@
 import {
+  FIRST,
   laneName,
+  PLACES_FOR_FIRST,
   type AdditionMode,
   type ClaimedWork,
   type NewWork,
@@ -104,14 +106,14 @@ export class WorkTable {
       const atMost = room.narrow.includes(lane) ? 1 : ofLane;
       if (room.paused.includes(lane) || place + (busy.get(lane) ?? 0) > atMost) return [];
       places.set(lane, place);
-      return { row, place };
+      return { row, place, isFirst: row.lane.endsWith(FIRST) };
     });
     // The lanes of a tenant take turns.
     const due = inLane
-      .sort((a, b) => a.place - b.place)
-      .flatMap(({ row }) => {
+      .sort((a, b) => Number(b.isFirst) - Number(a.isFirst) || a.place - b.place)
+      .flatMap(({ row, isFirst }) => {
         const place = (ofTenants.get(row.tenant) ?? 0) + 1;
-        if (place > ofTenant) return [];
+        if (place > ofTenant + (isFirst ? PLACES_FOR_FIRST : 0)) return [];
         ofTenants.set(row.tenant, place);
         return { row, order: [place, Number(row.tenant <= room.after)] };
       });

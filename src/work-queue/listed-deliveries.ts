@@ -33,6 +33,8 @@ interface DeliveryTable<F> {
   readonly kind: string;
   /** SQL of the columns that only this table has. */
   readonly columns: RawBuilder<unknown>;
+  /** SQL of the time of a work item's next attempt. */
+  readonly dueAt: RawBuilder<unknown>;
   /** Undefined: of a value that is not given. */
   conditions(scope: Scope, filter: F): readonly (RawBuilder<unknown> | undefined)[];
 }
@@ -49,7 +51,7 @@ export class ListedDeliveries<F extends DeliveryFilter, R extends ListedDelivery
       db,
       sql<R>`
         select id, type, attempts, created, ${this.of.columns}, (
-          select due_at from ledger.work_items
+          select ${this.of.dueAt} from ledger.work_items
           where kind = ${this.of.kind} and work_items.id = d.id::text
         ) as "nextAttemptAt"
         ${this.matching(scope, asked)}

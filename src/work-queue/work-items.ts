@@ -111,6 +111,10 @@ export interface ClaimLimits {
   readonly leaseMs: number;
 }
 
+/** Suffix of lanes that come first in their tenant, with places of their own next to its bound. */
+export const FIRST = ' first';
+export const PLACES_FOR_FIRST = 8;
+
 export const laneName = (tenant: string, lane: string): string => `${tenant} ${lane}`;
 
 export interface ClaimHolder {
@@ -218,9 +222,10 @@ const CLAIMED = compiledOnce(
       select tenant, count(*) as items from unnest(${room.underWay}::text[]) as one (tenant)
       group by tenant
     ), due as (
-      select d.id, l.tenant, coalesce(m.items, 0)
-        + row_number() over (partition by l.tenant order by d.place, d.due_at) as place
-      from lanes l
+      select d.id, l.tenant, l.is_first, coalesce(m.items, 0)
+        + row_number() over (partition by l.tenant order by l.is_first desc, d.place, d.due_at)
+          as place
+      from (select *, lane like ${`%${FIRST}`} as is_first from lanes) l
       left join busy b on b.tenant = l.tenant and b.lane = l.lane
       left join mine m on m.tenant = l.tenant
       cross join lateral (
@@ -236,7 +241,8 @@ const CLAIMED = compiledOnce(
       ) d
       where l.tenant || ' ' || l.lane <> all(${room.paused}::text[])
     ), chosen as materialized (
-      select id from due where place <= ${room.ofTenant}::integer
+      select id from due
+      where place <= ${room.ofTenant}::integer + case when is_first then ${PLACES_FOR_FIRST}::integer else 0 end
       order by place, tenant <= ${room.after}, tenant limit ${room.items}::integer
     ), locked as materialized (
       select id, due_at from ledger.work_items

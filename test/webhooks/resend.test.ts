@@ -8,7 +8,11 @@ import {
   type EndpointChange,
   type EndpointState,
 } from '../../src/webhooks/deliveries/delivery-rows.js';
-import { resend } from '../../src/webhooks/deliveries/shown-deliveries.js';
+import {
+  endpointFigures,
+  resend,
+  WEBHOOK_LIST,
+} from '../../src/webhooks/deliveries/shown-deliveries.js';
 import { clockMovedBy } from '../support/clock-of-process.js';
 import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
@@ -71,13 +75,39 @@ test('a resend sends the events of the present subscription again, and no older 
   expect(await rowsIn('PENDING')).toEqual([fresh]);
 });
 
+test('a failed test is no dead delivery, and no resend of several sends it', async () => {
+  await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
+  await put(EARLIER + 1_000);
+  const test = { webhookId: randomUUID(), type: 'test', subject: {}, event: null } as const;
+  await putDeliveries(pool, [{ ...NAME, ...test, id: randomUUID(), created: EARLIER + 2_000 }]);
+  await pool.query("update ledger.webhook_deliveries set state = 'DEAD', ended_at = now()");
+  expect(await endpointFigures(pool, NAME)).toMatchObject([{ dead: 1 }]);
+  expect(await resend(pool, NAME, all)).toBe(1);
+});
+
+test('the next attempt of a paused endpoint is after its pause, and of one delivery sent again, now', async () => {
+  await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
+  const waiting = await put(EARLIER + 1_000);
+  const again = await put(EARLIER + 2_000);
+  await resend(pool, NAME, { endpointId: 'a', id: again });
+  await pool.query("update ledger.webhook_endpoints set pause_until = now() + interval '1 hour'");
+  const rows = await WEBHOOK_LIST.list(pool, NAME, { limit: 2 });
+  expect(
+    rows.map(({ id, nextAttemptAt }) => [id, (nextAttemptAt?.getTime() ?? 0) > Date.now()]),
+  ).toEqual([
+    [again, false],
+    [waiting, true],
+  ]);
+});
+
 test('many are sent again in the order of their events, fifty a second', async () => {
   await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
   await pool.query(
     `insert into ledger.webhook_deliveries (id, tenant, mode, endpoint_id, webhook_id, type, subject,
-       created, state, ended_at)
-     select gen_random_uuid(), 'acme', 'live', 'a', gen_random_uuid(), 'test', '{}',
-       to_timestamp($1 + n % 700), 'DELIVERED', now() from generate_series(1, 2500) n`,
+       created, state, ended_at, stream, revision, event_id)
+     select gen_random_uuid(), 'acme', 'live', 'a', gen_random_uuid(), 'user.created', '{}',
+       to_timestamp($1 + n % 700), 'DELIVERED', now(), 's', n, gen_random_uuid()
+     from generate_series(1, 2500) n`,
     [EARLIER / 1_000],
   );
   expect(await resend(pool, NAME, all)).toBe(2_500);

@@ -52,6 +52,16 @@ test('the tenant with the fewest items under way is first, then the tenants afte
   expect(await claimed({ items: 1, after: 'c' })).toEqual(['a0']);
 });
 
+test('a lane that comes first has places also where its tenant has none', async () => {
+  await put('a', 'x', 2);
+  await put('a', 'y first', 1, 2_000);
+  expect(await claimed({ underWay: ['a', 'a', 'a', 'a'] })).toEqual(['ay first0']);
+  await put('a', 'z first', 1, 2_000);
+  expect(await claimed({ items: 1 })).toEqual(['az first0']);
+  await put('a', 'w first', 1);
+  expect(await claimed({ underWay: Array.from({ length: 12 }, () => 'a') })).toEqual([]);
+});
+
 test.each([8.64e15 + 1, Date.UTC(10_000, 0), -8.64e15 - 1])(
   'an item waits for the date %i, however far away',
   async (at) => {

@@ -37,6 +37,7 @@ export const MAIL_LIST = new ListedDeliveries<MailFilter, MailRow>({
   kind: MAILS,
   columns: sql`event_id as "eventId", reason,
     case state when 'SENDING' then 'PENDING' else state end as state`,
+  dueAt: sql`due_at`,
   conditions: ({ tenant, mode }, { state, account }) => [
     sql`tenant = ${tenant} and mode = ${mode}`,
     state === 'PENDING' ? sql`state in ('PENDING', 'SENDING')` : state && sql`state = ${state}`,

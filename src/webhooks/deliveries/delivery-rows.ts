@@ -16,6 +16,7 @@ import {
 import { inTransaction, inAsynchronousTransaction } from '../../postgres/transaction.js';
 import { WEBHOOKS_HANDLER } from '../../reacting/parked-reactions.js';
 import { parking } from '../../reacting/postgres-parked-reactions.js';
+import { FIRST } from '../../work-queue/work-items.js';
 import type { WebhookType } from '../payloads/announced.js';
 
 export type EndpointState = 'ACTIVE' | 'DISABLED' | 'UNSUBSCRIBED' | 'UNKNOWN';
@@ -234,8 +235,6 @@ const LOCK_ENDPOINTS = compiledOnce(
 
 /** Work kind of webhooks; each endpoint has a lane. */
 export const WEBHOOKS = 'webhook';
-/** Suffix of an endpoint's second lane: deliveries of operators skip the queue. */
-const FIRST = ' first';
 
 export const laneOf = (
   { mode, endpointId }: Pick<EndpointName, 'mode' | 'endpointId'>,

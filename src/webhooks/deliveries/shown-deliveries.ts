@@ -8,7 +8,7 @@ import {
   type DeliveryFilter,
   type ListedDelivery,
 } from '../../work-queue/listed-deliveries.js';
-import { addWork } from '../../work-queue/work-items.js';
+import { addWork, FIRST } from '../../work-queue/work-items.js';
 import {
   laneOf,
   lockEndpoints,
@@ -39,6 +39,7 @@ export interface EndpointFigures {
   readonly failures: number;
   readonly lastSuccess: Date | null;
   readonly waiting: number;
+  /** Failed tests do not count: their result was shown to the operator. */
   readonly dead: number;
   /** Why the newest attempt of what waits or failed has no 2xx: a reason, or a status. */
   readonly lastFailure: string | null;
@@ -48,6 +49,10 @@ export const WEBHOOK_LIST = new ListedDeliveries<WebhookFilter, WebhookRow>({
   table: 'ledger.webhook_deliveries',
   kind: WEBHOOKS,
   columns: sql`webhook_id as "webhookId", endpoint_id as "endpointId", state`,
+  // What an operator sends skips the pause, as it skips the queue.
+  dueAt: sql`case when lane like ${`%${FIRST}`} then due_at else greatest(due_at, (
+    select pause_until from ledger.webhook_endpoints e
+    where (e.tenant, e.mode, e.endpoint_id) = (d.tenant, d.mode, d.endpoint_id))) end`,
   conditions(scope, { id, endpointId, state }) {
     const { tenant, mode } = scopeOfMode(scope);
     return [
@@ -95,7 +100,7 @@ export function endpointFigures(pool: Pool, scope: Scope): Promise<EndpointFigur
     sql<EndpointFigures>`
       select e.endpoint_id as "endpointId", e.failures, e.last_success as "lastSuccess",
         count(d.id) filter (where d.state = 'PENDING')::integer as waiting,
-        count(d.id) filter (where d.state = 'DEAD')::integer as dead,
+        count(d.id) filter (where d.state = 'DEAD' and d.event_id is not null)::integer as dead,
         (select coalesce(a.reason, a.status::text) from (
             select f.id from ledger.webhook_deliveries f
             where f.tenant = e.tenant and f.mode = e.mode and f.endpoint_id = e.endpoint_id
@@ -127,8 +132,8 @@ interface ResendCursor {
 
 /**
  * Makes deliveries due again with new retries: a single one immediately, several oldest first at
- * `RESEND_PER_SECOND`. Running ones stay unchanged, and so do those from before the endpoint's
- * present subscription. @returns their number.
+ * `RESEND_PER_SECOND`, without tests. Running ones stay unchanged, and so do those from before the
+ * endpoint's present subscription. @returns their number.
  */
 export async function resend(pool: Pool, scope: Scope, which: ResendSelection): Promise<number> {
   // Deliveries end by the database's clock; text keeps its microseconds.
@@ -155,7 +160,10 @@ async function resendBatch(
 ): Promise<readonly ResendCursor[]> {
   const { tenant, mode } = scopeOfMode(scope);
   const { endpointId } = which;
-  const selected = 'id' in which ? sql`d.id = ${which.id}` : sql`d.created >= ${which.since}`;
+  const selected =
+    'id' in which
+      ? sql`d.id = ${which.id}`
+      : sql`d.created >= ${which.since} and d.event_id is not null`;
   const isBehind = upTo
     ? sql`(d.created, d.id) > (${upTo.created}::timestamptz, ${upTo.id}::uuid)`
     : sql`true`;
