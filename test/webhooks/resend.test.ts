@@ -85,19 +85,14 @@ test('a failed test is no dead delivery, and no resend of several sends it', asy
   expect(await resend(pool, NAME, all)).toBe(1);
 });
 
-test('the next attempt of a paused endpoint is after its pause, and of one delivery sent again, now', async () => {
+test('a pause postpones the next attempts of its endpoint, but for one that is sent again', async () => {
   await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
-  const waiting = await put(EARLIER + 1_000);
-  const again = await put(EARLIER + 2_000);
+  const [waiting, again] = [await put(EARLIER + 1_000), await put(EARLIER + 2_000)];
   await resend(pool, NAME, { endpointId: 'a', id: again });
   await pool.query("update ledger.webhook_endpoints set pause_until = now() + interval '1 hour'");
   const rows = await WEBHOOK_LIST.list(pool, NAME, { limit: 2 });
-  expect(
-    rows.map(({ id, nextAttemptAt }) => [id, (nextAttemptAt?.getTime() ?? 0) > Date.now()]),
-  ).toEqual([
-    [again, false],
-    [waiting, true],
-  ]);
+  const later = rows.filter(({ nextAttemptAt }) => Number(nextAttemptAt) > Date.now());
+  expect(later.map(({ id }) => id)).toEqual([waiting]);
 });
 
 test('many are sent again in the order of their events, fifty a second', async () => {
