@@ -16,8 +16,8 @@ const REPORT_MS = 1_000;
 const OWNERS = 2 ** 31 - 1;
 
 /**
- * Runs the work as a run that the console and `/operations` show and stop. If no run can be recorded,
- * the command continues without one.
+ * Runs the work as a run that the console and `/operations` show and stop. If no run can be
+ * recorded, the command continues without one.
  */
 export async function asRun<T>(
   { pool, answerSealer }: Pick<Core, 'pool' | 'answerSealer'>,
