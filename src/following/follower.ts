@@ -1,9 +1,9 @@
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
-import { PAGE_BYTES_MAX, storedBytes } from '../event-log/event-pages.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
 import { waitAtMost } from '../foundation/timeout.js';
 import type { Logger } from '../foundation/logger.js';
 import { backOffMs, pause, type BackOff } from '../foundation/pause.js';
+import { CatchUpPages } from './catch-up-pages.js';
 import { PagePause } from './page-pause.js';
 import { Leadership, leadWhileStarted, type Locks } from '../postgres/leadership.js';
 import {
@@ -27,7 +27,7 @@ export interface FollowerOptions<Page extends FollowedPage> {
   readonly refresh?: () => Promise<unknown>;
   /** Stored positions of handlers that another process leads. */
   readonly stored?: (names: readonly string[]) => Promise<ReadonlyMap<string, StoredPosition>>;
-  /** Events in a page; bounds the memory. Default 500. */
+  /** Events in a page; bounds the memory. Default `PAGE`. */
   readonly pageSize?: number;
   /** Longest pause between two small pages while no caller waits. Default 15. */
   readonly restMs?: number;
@@ -40,13 +40,12 @@ export interface FollowerOptions<Page extends FollowedPage> {
   readonly logger?: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
+/** Events in a page. */
+const PAGE = 500;
 /** Pause of a handler that has read everything while the tail is ahead. */
 const READ_AGAIN_MS = 10;
 /** A handler that takes longer for a page leaves the tail. */
 const SLOW_MS = 500;
-
-/** Pages that handlers share while they catch up, each of `PAGE_BYTES_MAX` at most. */
-const SHARED_PAGES_MAX = 16;
 
 /** The outcome of a handler's work. */
 interface WorkOutcome {
@@ -62,8 +61,8 @@ interface Turn<Page extends FollowedPage> {
   /** Handlers that follow the tail; the others catch up on their own. */
   readonly joined: Set<Handler<Page>>;
   readonly catchingUp: Set<Promise<void>>;
-  /** The last pages that handlers read to catch up, by the position before them. */
-  readonly pages: Map<Position, Promise<Page | undefined>>;
+  /** Of the handlers that catch up. */
+  readonly pages: CatchUpPages<Page>;
   /** Failures of handlers that are not on the tail. */
   readonly failed: Map<Handler<Page>, unknown>;
   /** Running work of handlers on the tail. */
@@ -232,7 +231,7 @@ export class Follower<Page extends FollowedPage> {
   }
 
   private async lead(held: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
-    const { log, prepare, settle, logger, handlers } = this.options;
+    const { log, prepare, settle, logger, handlers, decode, pageSize = PAGE } = this.options;
     await prepare?.();
     await settle?.();
     const turn: Turn<Page> = {
@@ -243,7 +242,7 @@ export class Follower<Page extends FollowedPage> {
       epoch: log.epoch,
       joined: new Set(),
       catchingUp: new Set(),
-      pages: new Map(),
+      pages: new CatchUpPages((after) => log.readAll(after, pageSize), decode),
       failed: new Map(),
       working: new Map(),
       tail: undefined,
@@ -298,7 +297,7 @@ export class Follower<Page extends FollowedPage> {
   }
 
   private async followLog(turn: Turn<Page>): Promise<void> {
-    const { log, pageSize } = { pageSize: 500, ...this.options };
+    const { log, pageSize = PAGE } = this.options;
     const { signal } = turn;
     for await (const recorded of log.follow(turn.tail, { signal, pageSize })) {
       const page = await this.decodeTail(recorded, turn);
@@ -393,7 +392,7 @@ export class Follower<Page extends FollowedPage> {
       try {
         if (failure !== undefined) await this.begin(handler, turn);
         failure = undefined;
-        const page = await this.pageAfter(handler.position, turn);
+        const page = await turn.pages.after(handler.position);
         if (page) await handler.take(page);
         this.taken(handler);
         // Pages and pieces alternate: a large erasure does not delay the events of others.
@@ -411,29 +410,6 @@ export class Follower<Page extends FollowedPage> {
         failure = error;
       }
     }
-  }
-
-  /**
-   * Read and decoded once for handlers that catch up together, say after a restore: the first one
-   * pays, so that the others draw level with it.
-   */
-  private pageAfter(after: Position | undefined, { pages }: Turn<Page>): Promise<Page | undefined> {
-    const { log, decode, pageSize } = { pageSize: 500, ...this.options };
-    const key = after ?? '';
-    const known = pages.get(key);
-    if (known) return known;
-    const page = log.readAll(after, pageSize).then((recorded) => {
-      const bytes = recorded.reduce((sum, event) => sum + storedBytes(event), 0);
-      if (bytes > PAGE_BYTES_MAX) pages.delete(key);
-      return decode(recorded);
-    });
-    pages.set(key, page);
-    const [oldest = key] = pages.keys();
-    if (pages.size > SHARED_PAGES_MAX) pages.delete(oldest);
-    const forget = (): void => void pages.delete(key);
-    // An empty page is read again.
-    page.then((read) => read ?? forget(), forget);
-    return page;
   }
 
   /**
