@@ -113,6 +113,8 @@ export interface ClaimLimits {
 
 /** Suffix of lanes that come first in their tenant, with places of their own next to its bound. */
 export const FIRST = ' first';
+/** Of a row with a column `lane`. */
+export const IS_FIRST = sql<boolean>`lane like ${`%${FIRST}`}`;
 export const PLACES_FOR_FIRST = 8;
 
 export const laneName = (tenant: string, lane: string): string => `${tenant} ${lane}`;
@@ -225,7 +227,7 @@ const CLAIMED = compiledOnce(
       select d.id, l.tenant, l.is_first, coalesce(m.items, 0)
         + row_number() over (partition by l.tenant order by l.is_first desc, d.place, d.due_at)
           as place
-      from (select *, lane like ${`%${FIRST}`} as is_first from lanes) l
+      from (select *, ${IS_FIRST} as is_first from lanes) l
       left join busy b on b.tenant = l.tenant and b.lane = l.lane
       left join mine m on m.tenant = l.tenant
       cross join lateral (

@@ -8,7 +8,7 @@ import {
   type DeliveryFilter,
   type ListedDelivery,
 } from '../../work-queue/listed-deliveries.js';
-import { addWork, FIRST } from '../../work-queue/work-items.js';
+import { addWork, IS_FIRST } from '../../work-queue/work-items.js';
 import {
   laneOf,
   lockEndpoints,
@@ -50,7 +50,7 @@ export const WEBHOOK_LIST = new ListedDeliveries<WebhookFilter, WebhookRow>({
   kind: WEBHOOKS,
   columns: sql`webhook_id as "webhookId", endpoint_id as "endpointId", state`,
   // What an operator sends skips the pause, as it skips the queue.
-  dueAt: sql`case when lane like ${`%${FIRST}`} then due_at else greatest(due_at, (
+  dueAt: sql`case when ${IS_FIRST} then due_at else greatest(due_at, (
     select pause_until from ledger.webhook_endpoints e
     where (e.tenant, e.mode, e.endpoint_id) = (d.tenant, d.mode, d.endpoint_id))) end`,
   conditions(scope, { id, endpointId, state }) {
