@@ -128,10 +128,15 @@ test('tenants and modes have nothing in common', async () => {
   expect((await api.get(`/reward/${rewardId}`)).body).toStrictEqual(reward.body);
 });
 
-test('a redemption beyond what is left is refused', async () => {
-  const id = await give(api, await user(), { assignedCredit: 100 });
-  const redeemed = await api.post(`/credit${path(id)}/redeem`, { amount: 101, unit: 'CENTS' });
-  expectRefusal(redeemed, 400, 'INVALD_REWARD_REDEMPTION');
+test.each(['101', '9007199254740993'])('a redemption of %s of 100 is refused', async (amount) => {
+  const bob = await user();
+  const id = await give(api, bob, { assignedCredit: 100 });
+  const redemption = `"amount":${amount},"unit":"CENTS"`;
+  for (const [to, raw] of [
+    [`/credit${path(id)}/redeem`, `{${redemption}}`],
+    ['/credit/bulkredeem', `{"accountId":${JSON.stringify(bob.accountId)},${redemption}}`],
+  ] as const)
+    expectRefusal(await api.post(to, undefined, { raw }), 400, 'INVALD_REWARD_REDEMPTION');
 });
 
 test.each(['?userId=a', '?accountId=a&accountId=b', '?accountId=a&rewardTypeFilter=credit'])(

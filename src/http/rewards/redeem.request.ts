@@ -5,8 +5,11 @@ import { Member } from '../shapes/request-shape.js';
 
 /** POST credit/{id}/redeem. */
 export class RedeemRequest {
-  /** Any JSON number, including Infinity: the decision refuses the amount, not the validation. */
-  @Member()
+  /**
+   * Any JSON number, including Infinity: the decision refuses the amount, not the validation. The
+   * mark of a rounded integer is a text, which is dropped.
+   */
+  @Member((value) => (typeof value === 'string' ? null : value))
   @Must('be a number', (value) => typeof value === 'number' && !Number.isNaN(value))
   @ApiProperty({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   amount: number;
