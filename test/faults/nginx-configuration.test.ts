@@ -52,3 +52,11 @@ it('nginx counts an IPv6 address by its first 64 bits, also where zeros are left
     '::',
   ]);
 });
+
+it('a page of any origin can read the errors of nginx itself', () => {
+  const locations = readFileSync(join(shipped, 'locations.conf'), 'utf8');
+  const own = [...locations.matchAll(/location @\w+ \{([^}]*)/g)].map(([, lines = '']) => lines);
+  expect(own).toHaveLength(3);
+  for (const lines of own)
+    expect(lines).toContain('add_header Access-Control-Allow-Origin * always;');
+});
