@@ -108,10 +108,10 @@ module.exports = {
       name: 'domain-is-pure',
       comment:
         'A decision must come out the same in ten years, in a test and in a replay. So the domain imports itself and the persistent maps of ' +
-        '`immutable`, nothing that has a clock, a file, a socket or a framework; time, ids and terms come in with the command.',
+        '`immutable` and `sorted-btree`, nothing that has a clock, a file, a socket or a framework; time, ids and terms come in with the command.',
       severity: 'error',
       from: { path: '^src/domain/' },
-      to: { pathNot: ['^src/domain/', ...library('immutable')] },
+      to: { pathNot: ['^src/domain/', ...library('immutable'), ...library('sorted-btree')] },
     },
     {
       name: 'projectors-know-facts-only',

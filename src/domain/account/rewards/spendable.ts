@@ -1,4 +1,5 @@
-import { Map } from 'immutable';
+import { type Map } from 'immutable';
+import btree from 'sorted-btree';
 import type { PersonId } from '../account.events.js';
 import { amountLeft, isBeingPushed, unitKey, type RewardState } from './reward-state.js';
 
@@ -6,8 +7,12 @@ import { amountLeft, isBeingPushed, unitKey, type RewardState } from './reward-s
 export type Spendable = Map<string, SpendableOfUnit>;
 
 interface SpendableOfUnit extends Sum {
-  readonly rewards: Map<string, RewardState>;
+  readonly rewards: InSpendingOrder;
 }
+
+/** Never changed in place: copies share their nodes. A selection reads no more than it takes. */
+type InSpendingOrder = btree.default<Dated, RewardState>;
+type Dated = Pick<RewardState, 'rewardId' | 'dateExpires' | 'dateGiven'>;
 
 /** Cached: adding up 10,000 rewards takes milliseconds, and each webhook payload needs it. */
 interface Sum {
@@ -16,7 +21,12 @@ interface Sum {
   readonly until: number;
 }
 
-const NOTHING: SpendableOfUnit = { rewards: Map(), available: 0, since: 0, until: Infinity };
+const nothing = (): SpendableOfUnit => ({
+  rewards: new btree.default([], bySoonestExpiry),
+  available: 0,
+  since: 0,
+  until: Infinity,
+});
 
 /** Credit of the reward can be spent now or once it is due. */
 const isSpendable = (reward: RewardState): boolean =>
@@ -34,33 +44,35 @@ export function updateSpendable(
   at: number,
 ): Spendable {
   const key = unitKey(unit);
-  const before = spendable.get(key) ?? NOTHING;
-  let sum = coversTime(before, at) ? { ...before, since: at } : sumOf(before.rewards, at);
-  const rewards = before.rewards.withMutations((all) => {
-    for (const reward of changed) {
-      const old = all.get(reward.rewardId);
-      if (old) sum = { ...sum, available: sum.available - availableAt(old, at) };
-      if (!isSpendable(reward)) all.delete(reward.rewardId);
-      else {
-        all.set(reward.rewardId, reward);
-        sum = withReward(sum, reward);
-      }
+  const before = spendable.get(key) ?? nothing();
+  let sum = coversTime(before, at) ? { ...before, since: at } : sumOf(before.rewards.values(), at);
+  const rewards = before.rewards.clone();
+  for (const reward of changed) {
+    const old = rewards.get(reward);
+    if (old) sum = { ...sum, available: sum.available - availableAt(old, at) };
+    if (!isSpendable(reward)) rewards.delete(reward);
+    else {
+      rewards.set(reward, reward);
+      sum = withReward(sum, reward);
     }
-  });
+  }
   return spendable.set(key, { ...sum, rewards });
 }
 
 /** Forgotten people have nothing to spend. */
 export const withoutPersons = (spendable: Spendable, persons: readonly PersonId[]): Spendable =>
   spendable.map(({ rewards, since }) => {
-    const left = rewards.filterNot(({ person }) => persons.includes(person));
-    return { ...sumOf(left, since), rewards: left };
+    const left = rewards.filter((_, { person }) => !persons.includes(person));
+    return { ...sumOf(left.values(), since), rewards: left };
   });
 
 const coversTime = ({ since, until }: Sum, now: number): boolean => since <= now && now < until;
 
-const sumOf = (rewards: Map<string, RewardState>, since: number): Sum =>
-  rewards.reduce<Sum>(withReward, { available: 0, since, until: Infinity });
+function sumOf(rewards: Iterable<RewardState>, since: number): Sum {
+  let sum: Sum = { available: 0, since, until: Infinity };
+  for (const reward of rewards) sum = withReward(sum, reward);
+  return sum;
+}
 
 function withReward({ available, since, until }: Sum, reward: RewardState): Sum {
   const dates = [reward.dateScheduledFor ?? since, reward.dateExpires ?? since];
@@ -85,16 +97,16 @@ interface CreditQuery {
 
 /** The spendable credit of a unit at this time. */
 export function availableOf(spendable: Spendable, { unit, now, person }: CreditQuery): number {
-  const ofUnit = spendable.get(unitKey(unit)) ?? NOTHING;
+  const ofUnit = spendable.get(unitKey(unit)) ?? nothing();
   if (person === null && coversTime(ofUnit, now)) return ofUnit.available;
   return sumOf(ownedBy(ofUnit.rewards, person), now).available;
 }
 
-const ownedBy = (
-  rewards: Map<string, RewardState>,
-  person: PersonId | null,
-): Map<string, RewardState> =>
-  person === null ? rewards : rewards.filter((reward) => reward.person === person);
+/** In the order of spending. */
+function* ownedBy(rewards: InSpendingOrder, person: PersonId | null): Iterable<RewardState> {
+  for (const reward of rewards.values())
+    if (person === null || reward.person === person) yield reward;
+}
 
 export interface TakenCredit {
   readonly rewardId: string;
@@ -106,10 +118,10 @@ export function selectCredits(
   spendable: Spendable,
   { amount, unit, now, person }: CreditQuery & { readonly amount: number },
 ): readonly TakenCredit[] {
-  const { rewards } = spendable.get(unitKey(unit)) ?? NOTHING;
+  const { rewards } = spendable.get(unitKey(unit)) ?? nothing();
   const taken: TakenCredit[] = [];
   let open = amount;
-  for (const reward of [...ownedBy(rewards, person).values()].sort(bySoonestExpiry)) {
+  for (const reward of ownedBy(rewards, person)) {
     if (open <= 0) break;
     const left = availableAt(reward, now);
     if (left === 0) continue;
@@ -118,8 +130,6 @@ export function selectCredits(
   }
   return taken;
 }
-
-type Dated = Pick<RewardState, 'rewardId' | 'dateExpires' | 'dateGiven'>;
 
 /** Soonest expiry, then grant order, then id. */
 export const bySoonestExpiry = (a: Dated, b: Dated): number =>
