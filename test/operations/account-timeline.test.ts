@@ -12,6 +12,7 @@ import {
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { REFERRED_RULE } from '../../src/domain/program.js';
 import {
+  aboutReward,
   accountOpened,
   anAccount,
   credit,
@@ -71,6 +72,7 @@ beforeAll(async () => {
     userIdentified(ACCOUNT, 'bob', { firstName: 'Bob' }),
     whole,
     creditRedeemed(whole, 'd1', 100, 3_000),
+    aboutReward('RewardExpired', whole, 0, 4_000),
     part,
     ...visits,
     creditRedeemed(part, 'd2', 40, 3_000),
@@ -119,7 +121,7 @@ describe.each([
     const { events, olderBefore, eventCount } = await shown({ ...moment, kind: 'rewards' });
     expect(events.map(({ kind }) => kind)).toEqual(Array(5).fill('rewards'));
     expect(olderBefore).toBeNull();
-    expect(eventCount).toBe(VISITS + 7);
+    expect(eventCount).toBe(VISITS + 8);
     const paid: string[] = [];
     let before: string | null = String(eventCount);
     while (before !== null) {
@@ -132,7 +134,7 @@ describe.each([
     expect(paid.length).toBe(VISITS);
   });
 
-  test('has a timeline of every kind, in pages', async () => {
+  test('has a timeline of every kind but expiries of nothing, in pages', async () => {
     const revisions: string[] = [];
     let before: string | null = '999';
     while (before !== null) {
@@ -140,7 +142,9 @@ describe.each([
       revisions.push(...page.events.map(({ revision }) => revision));
       before = page.olderBefore;
     }
-    expect(revisions).toEqual([...Array(VISITS + 7).keys()].reverse().map(String));
+    const expiry = 4;
+    const others = [...Array(VISITS + 8).keys()].filter((revision) => revision !== expiry);
+    expect(revisions).toEqual(others.reverse().map(String));
   });
 });
 

@@ -88,10 +88,6 @@ test.each<[string, AccountEvent]>([
   ],
   ['$3.00 of Jana Frank expired', aboutReward('RewardExpired', reward, 300, 1)],
   [
-    'The end of a reward of Jana Frank: nothing left to expire',
-    aboutReward('RewardExpired', reward, 0, 1),
-  ],
-  [
     'A discount of Jana Frank expired',
     aboutReward('RewardExpired', rewardGranted('w', JANA, discount(10)), 0, 1),
   ],

@@ -31,7 +31,7 @@ export interface AccountHistory extends ReturnType<ShownAccount['account']> {
   readonly units: readonly ShownUnit[];
   /** Why rewards were not granted, by recorded facts; the newest first. */
   readonly why: readonly WhyNot[];
-  /** The newest first. */
+  /** The newest first; without expiries of nothing. */
   readonly events: readonly ReturnType<ShownAccount['event']>[];
   /** Where older events of the timeline begin, for `before`; null: there are none. */
   readonly olderBefore: string | null;
@@ -119,7 +119,7 @@ async function historyOfToday(
   const count = end === undefined ? 0n : end.revision + 1n;
   const { before, kind, accountId: account } = asked;
   const upTo = before === undefined || before > count ? count : before;
-  const { newest, events, olderBefore } = await timeline(log, stream, { upTo, kind });
+  const { newest, events, olderBefore } = await timeline({ log, codec }, stream, { upTo, kind });
   const shown = new ShownAccount(folded.state, asked, now);
   const credit =
     end === undefined || before !== undefined
@@ -131,7 +131,7 @@ async function historyOfToday(
     ...shown.account(),
     units: credit?.unitsAt(now) ?? [],
     why: credit === undefined ? [] : await asked.termsOf.why(credit.withheld, shown),
-    events: (await codec.decodeAll(events)).map((decoded) => shown.event(decoded)).reverse(),
+    events: events.map((decoded) => shown.event(decoded)).reverse(),
     olderBefore,
     eventCount: Number(count),
     later: 0,
@@ -143,27 +143,36 @@ const SEARCHED_EVENTS = 1_000;
 
 /** The newest events before a revision, the oldest first. */
 async function timeline(
-  log: EventLog,
+  { log, codec }: Pick<HistoryCore, 'log' | 'codec'>,
   stream: string,
   { upTo, kind }: { readonly upTo: bigint; readonly kind: EventKind | undefined },
 ) {
   const size = BigInt(kind === undefined ? EVENTS_SHOWN_MAX : SEARCHED_EVENTS);
   let newest: RecordedEvent | undefined;
-  let found: readonly RecordedEvent[] = [];
+  let found: readonly Decoded[] = [];
   let end = upTo;
   for await (const { page, from } of pagesBefore(log, stream, { before: upTo, size })) {
     newest ??= page.at(-1);
-    found = [...page.filter(({ type }) => isOfKind(type, kind)), ...found];
+    const ofKind = await codec.decodeAll(page.filter(({ type }) => isOfKind(type, kind)));
+    found = [...ofKind.filter(saysSomething), ...found];
     end = from;
     if (found.length >= EVENTS_SHOWN_MAX) break;
   }
   const events = found.slice(-EVENTS_SHOWN_MAX);
   const isCut = end > 0n || found.length > events.length;
-  return { newest, events, olderBefore: isCut ? String(events[0]?.revision ?? end) : null };
+  return {
+    newest,
+    events,
+    olderBefore: isCut ? String(events[0]?.recorded.revision ?? end) : null,
+  };
 }
 
 const isOfKind = (type: string, kind: EventKind | undefined): boolean =>
   kind === undefined || kindOfEvent(type) === kind;
+
+/** False of the end of a reward that was spent before: no balance and no state changes. */
+const saysSomething = ({ event }: Decoded): boolean =>
+  event.type !== 'RewardExpired' || event.rewardType !== 'CREDIT' || event.amount > 0;
 
 /** One pass over the events of an account up to an earlier moment. */
 class Reading {
@@ -185,7 +194,7 @@ class Reading {
     this.state = evolve(this.state, event as AccountEvent);
     this.credit.add(decoded);
     if (before !== undefined && recorded.revision >= before) return;
-    if (!isOfKind(event.type, kind)) return;
+    if (!isOfKind(event.type, kind) || !saysSomething(decoded)) return;
     this.events.push({ decoded, state: this.state });
     if (this.events.length > 2 * EVENTS_SHOWN_MAX) {
       this.events = this.events.slice(-EVENTS_SHOWN_MAX);

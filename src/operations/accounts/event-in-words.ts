@@ -122,10 +122,7 @@ const WORDS = {
     RewardWithheld: ({ person, reason }, { nameOf }) =>
       `${nameOf(person)} did not get a reward: ${withheldBecause(reason)}`,
     RewardBecameAvailable: (event, known) => `${rewardOf(event, known)} became available`,
-    RewardExpired: (event, known) =>
-      event.rewardType === 'CREDIT' && event.amount === 0
-        ? `The end of a reward of ${known.nameOf(event.person)}: nothing left to expire`
-        : `${rewardOf(event, known)} expired`,
+    RewardExpired: (event, known) => `${rewardOf(event, known)} expired`,
     CreditRedeemed: (event, known) =>
       `${rewardOf(event, known)} redeemed${event.adjustment ? `, ${correction(event.adjustment, known)}` : ''}`,
     AccountCreditRedeemed: ({ amount, unit, rewards }, { amountText }) =>
