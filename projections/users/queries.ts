@@ -109,46 +109,52 @@ export class UserQueries {
       slowOf: pattern !== undefined || isDeepPage(page) ? tenant : undefined,
       values: { tenant, mode, pattern, others: others.length > 0 ? others : undefined, ...page },
       build: (rm, given, gone) =>
-        rm.selectNoFrom((eb) => {
-          const matching = eb
-            .selectFrom('users')
-            .where('tenant', '=', given.tenant)
-            .where('mode', '=', given.mode)
-            .where((eb) =>
-              eb.and(
-                present([
-                  given.pattern && eb('searched', 'like', given.pattern),
-                  // Raw: the builder has no comparison with all of an array.
-                  given.others && sql<boolean>`searched like all(${given.others})`,
-                ]),
-              ),
+        rm
+          // Read once for the total and the page of a search; else a part of the page's statement.
+          .with('matching', (db) =>
+            db
+              .selectFrom('users')
+              .where('tenant', '=', given.tenant)
+              .where('mode', '=', given.mode)
+              .where((eb) =>
+                eb.and(
+                  present([
+                    given.pattern && eb('searched', 'like', given.pattern),
+                    // Raw: the builder has no comparison with all of an array.
+                    given.others && sql<boolean>`searched like all(${given.others})`,
+                  ]),
+                ),
+              )
+              .select(['person', 'date_created']),
+          )
+          .selectNoFrom((eb) => {
+            const kept = eb
+              .selectFrom('user_counts')
+              .where('tenant', '=', given.tenant)
+              .where('mode', '=', given.mode)
+              .select('users');
+            // `newest_first` has these columns: earlier rows of the whole list are not read.
+            const page = eb
+              .selectFrom('matching')
+              .select('person')
+              .orderBy('date_created', 'desc')
+              .orderBy('person')
+              .limit(given.limit)
+              .offset(given.offset);
+            const items = eb
+              .selectFrom(page.as('p'))
+              .innerJoin('users as u', 'u.person', 'p.person')
+              .leftJoin('user_accounts as a', 'a.account_ref', 'u.account_ref')
+              .select((eb) => jsonBuildObject(withAccount(eb, gone)).as('item'))
+              .orderBy('u.date_created', 'desc')
+              .orderBy('u.person');
+            const counted = given.pattern
+              ? eb.selectFrom('matching').select(({ fn }) => fn.countAll<number>().as('users'))
+              : kept;
+            return jsonBuildObject({ total: counted.$asScalar(), items: jsonArrayFrom(items) }).as(
+              'json',
             );
-          const kept = eb
-            .selectFrom('user_counts')
-            .where('tenant', '=', given.tenant)
-            .where('mode', '=', given.mode)
-            .select('users');
-          // `newest_first` has these columns: earlier rows of the whole list are not read.
-          const page = matching
-            .select('person')
-            .orderBy('date_created', 'desc')
-            .orderBy('person')
-            .limit(given.limit)
-            .offset(given.offset);
-          const items = eb
-            .selectFrom(page.as('p'))
-            .innerJoin('users as u', 'u.person', 'p.person')
-            .leftJoin('user_accounts as a', 'a.account_ref', 'u.account_ref')
-            .select((eb) => jsonBuildObject(withAccount(eb, gone)).as('item'))
-            .orderBy('u.date_created', 'desc')
-            .orderBy('u.person');
-          const counted = given.pattern
-            ? matching.select(({ fn }) => fn.countAll<number>().as('users'))
-            : kept;
-          return jsonBuildObject({ total: counted.$asScalar(), items: jsonArrayFrom(items) }).as(
-            'json',
-          );
-        }),
+          }),
     });
     return {
       totalCount: list?.total ?? 0,
