@@ -207,7 +207,14 @@ export function callsOn(
   exportId: string,
 ): Filled {
   let made = 0;
-  return { client, accounts, random: new SeededRandom(1), exportId, next: () => (made += 1) };
+  return {
+    client,
+    accounts,
+    random: new SeededRandom(1),
+    exportId,
+    next: () => (made += 1),
+    written: new Set(),
+  };
 }
 
 /**

@@ -26,6 +26,8 @@ export interface Filled {
   readonly exportId: string;
   /** A number that no call has had. */
   readonly next: () => number;
+  /** The accounts that were written. */
+  readonly written: Set<number>;
 }
 
 /** Any account of the large tenant. */
@@ -34,6 +36,18 @@ function anyOf({ accounts, random }: Filled, matches = (_: number): boolean => t
     const number = random.integer(0, accounts.size - 1);
     if (accounts.scopeOf(number).tenant === LARGE && matches(number)) return number;
   }
+}
+
+/**
+ * An account of the large tenant that no call has written: a second command finds it in memory, and
+ * would do so more often the smaller the ledger is. @throws when there are too few.
+ */
+function unwrittenOf(on: Filled, matches = (_: number): boolean => true): number {
+  if (on.written.size > on.accounts.size / 2)
+    throw new Error(`too many calls for ${on.accounts.size} accounts: lower SCALE_TIMES`);
+  const number = anyOf(on, (number) => !on.written.has(number) && matches(number));
+  on.written.add(number);
+  return number;
 }
 
 type Path = (on: Filled) => string;
@@ -46,8 +60,9 @@ function get(route: string, path: Path, more: Partial<ScaleCall> = {}): ScaleCal
 const accountOf = (on: Filled): string => on.accounts.accountId(anyOf(on));
 const codeOf = (on: Filled): string => on.accounts.code(anyOf(on));
 
-function userPath(on: Filled): string {
-  const number = anyOf(on);
+const userPath = (on: Filled): string => userPathOf(on, anyOf(on));
+
+function userPathOf(on: Filled, number: number): string {
   return `account/${on.accounts.accountId(number)}/user/${on.accounts.userId(number)}`;
 }
 
@@ -85,7 +100,7 @@ export const READS: readonly ScaleCall[] = [
   get('referrals', (on) => `referrals?referredAccountId=${on.accounts.accountId(referredIn(on))}`, {
     name: 'GET referrals?referredAccountId',
   }),
-  get('referrals', () => 'referrals?limit=100&referrerModerationStatus=PENDING', {
+  get('referrals', () => 'referrals?limit=20&referrerModerationStatus=PENDING', {
     name: 'GET referrals?referrerModerationStatus',
   }),
   get('referrals/{referralId}', (on) => `referrals/${on.accounts.referralId(referredIn(on))}`),
@@ -114,7 +129,14 @@ export const READS: readonly ScaleCall[] = [
   }),
 ];
 
-const referredIn = (on: Filled): number => anyOf(on, (number) => on.accounts.isReferred(number));
+const isReferred =
+  ({ accounts }: Filled) =>
+  (number: number): boolean =>
+    accounts.isReferred(number);
+const referredIn = (on: Filled): number => anyOf(on, isReferred(on));
+
+/** Of an account without a call before. */
+const newUserPath = (on: Filled): string => userPathOf(on, unwrittenOf(on));
 
 const post = (
   name: string,
@@ -134,42 +156,50 @@ export const WRITES: readonly ScaleCall[] = [
   post('accountsync', (on) => [
     'accountsync',
     {
-      id: accountOf(on),
+      id: on.accounts.accountId(unwrittenOf(on)),
       subscription: { status: 'FREE' },
     },
   ]),
   post('user, new', (on) => {
     const id = `new-${on.next()}`;
-    return ['user', { id, accountId: accountOf(on), email: `${id}@example.com`, firstName: 'Ann' }];
+    return [
+      'user',
+      {
+        id,
+        accountId: on.accounts.accountId(unwrittenOf(on)),
+        email: `${id}@example.com`,
+        firstName: 'Ann',
+      },
+    ];
   }),
   post('user', (on) => {
-    const number = anyOf(on);
+    const number = unwrittenOf(on);
     const [accountId, id] = [on.accounts.accountId(number), on.accounts.userId(number)];
     return ['user', { id, accountId, lastName: `L${on.next()}` }];
   }),
   post(
     'rewards/account/{accountId}/user/{userId}',
-    (on) => [`rewards/${userPath(on)}`, { type: 'CREDIT', unit: UNIT, assignedCredit: 100 }],
+    (on) => [`rewards/${newUserPath(on)}`, { type: 'CREDIT', unit: UNIT, assignedCredit: 100 }],
     201,
   ),
   post('credit/{id}/redeem', (on) => [
-    `credit/${on.accounts.rewardId(anyOf(on, isSpent), 0)}/redeem`,
+    `credit/${on.accounts.rewardId(unwrittenOf(on, isSpent), 0)}/redeem`,
     { amount: 1, unit: UNIT },
   ]),
   post('credit/bulkredeem', (on) => [
     'credit/bulkredeem',
-    { accountId: on.accounts.accountId(anyOf(on, isSpent)), amount: 2, unit: UNIT },
+    { accountId: on.accounts.accountId(unwrittenOf(on, isSpent)), amount: 2, unit: UNIT },
   ]),
   post('credit/bulkredeem, many rewards', () => [
     'credit/bulkredeem',
     { accountId: MANY_REWARDS, amount: 300, unit: UNIT },
   ]),
   post('reward/{id}/cancel', (on) => [
-    `reward/${on.accounts.rewardId(anyOf(on, isCancelled), 1)}/cancel`,
+    `reward/${on.accounts.rewardId(unwrittenOf(on, isCancelled), 1)}/cancel`,
     {},
   ]),
   post('user, a custom field', (on) => {
-    const number = anyOf(on);
+    const number = unwrittenOf(on);
     const [accountId, id] = [on.accounts.accountId(number), on.accounts.userId(number)];
     return ['user', { id, accountId, customFields: { seen: on.next() } }];
   }),
@@ -178,14 +208,14 @@ export const WRITES: readonly ScaleCall[] = [
     {
       actions: [
         {
-          referralId: on.accounts.referralId(referredIn(on)),
+          referralId: on.accounts.referralId(unwrittenOf(on, isReferred(on))),
           action: on.next() % 2 === 0 ? 'REFERRER_APPROVED' : 'REFERRER_DENIED',
         },
       ],
     },
   ]),
   post('open/account/{accountId}/user/{userId}/events', (on) => {
-    const number = anyOf(on);
+    const number = unwrittenOf(on);
     const [accountId, userId] = [on.accounts.accountId(number), on.accounts.userId(number)];
     const events = [{ key: 'purchase', fields: { total: on.next() } }];
     return [`open/account/${accountId}/user/${userId}/events`, { accountId, userId, events }];
