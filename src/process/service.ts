@@ -129,7 +129,7 @@ function consoleGate(
   operators: CurrentOperators,
   { logger }: ServiceOptions,
 ): ConsoleGate {
-  const sessions = new OperatorSessions(core.pool, operators, core.names);
+  const sessions = new OperatorSessions(core.pool, operators);
   const context = { core, operationsPool: () => core.pool };
   return new ConsoleGate(
     operators,

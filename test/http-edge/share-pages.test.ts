@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import type { PromisedValue } from '../../src/domain/program.js';
 import { acceptedLocales } from '../../src/http/share-pages/accept-language.js';
-import { notFoundPage } from '../../src/http/share-pages/not-found-page.js';
 import { sharePage, type SharePageContent } from '../../src/http/share-pages/share-page.js';
 import { localeFor } from '../../src/http/share-pages/share-pages.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
@@ -191,30 +190,6 @@ test.each([
   [['nl'], ['de'], null],
 ])("the visitor's language %j, of a theme in %j, is %s", (locales, published, expected) => {
   expect(localeFor(locales, (locale) => published.includes(locale))).toBe(expected);
-});
-
-test('the page of an unknown code has words in the languages that rewards have, and English for all others', () => {
-  const reward = {
-    type: 'PCT_DISCOUNT',
-    discountPercent: 10,
-    monthsDiscountIsValid: null,
-  } as const;
-  const titles = new Set<string>();
-  for (const letters of fc
-    .sample(fc.stringMatching(/^[a-z]{2}$/), 200)
-    .concat('en de es fr it nl pt'.split(' '))) {
-    const { html } = notFoundPage(letters);
-    const hasWords = /[a-z]/i.test(rewardInWords(reward, letters, { formats: [] }) ?? '');
-    expect([letters, between(html, '<html lang="', '"')]).toEqual([
-      letters,
-      hasWords ? letters : 'en',
-    ]);
-    titles.add(between(html, '<title>', '</title>'));
-    expect(html).not.toMatch(
-      /<(?!\/?(?:html|head|meta|title|style|body|main|h1|div|p)\b|!doctype)/,
-    );
-  }
-  expect(titles.size).toBe(7);
 });
 
 const percent = (discountPercent: number, monthsDiscountIsValid: number | null = null) =>

@@ -6,28 +6,21 @@ import { Unsubscribing, type MailRecipient } from '../../mails/unsubscribing.js'
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { escapeHtml } from '../../templates/render-template.js';
 import { BUILT_IN_THEME } from '../../themes/built-in-theme.js';
-import { Access, TENANT_PARAMETER, type ErrorPage } from '../edge/access.js';
+import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { acceptedLocales } from '../share-pages/accept-language.js';
-import { documentOf, policyOf, styleWith } from '../share-pages/page-document.js';
+import { documentOf, pageHeaders, policyOf, styleWith } from '../share-pages/page-document.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { errorPageOfVisitors } from '../share-pages/page-answers.js';
-
-/** Not cached: a service that is restored later may accept the link. */
-const uncachedErrorPage: ErrorPage = (request, reply, error) => {
-  const page = errorPageOfVisitors(request, reply, error);
-  void reply.header('Cache-Control', 'no-store');
-  return page;
-};
 
 const AnswersPage = (): MethodDecorator =>
   applyDecorators(
     // Mail programs send a form whose content is ignored.
     Access('tenant', {
       counted: 'unsubscribe',
-      page: uncachedErrorPage,
+      page: errorPageOfVisitors,
       rawBody: true,
       emptyBody: true,
     }),
@@ -90,17 +83,13 @@ function sent(
 ): string {
   const locale = localeWithWords(acceptedLocales(headers['accept-language']));
   const { title, body } = content(mailWords(locale));
-  void reply
-    .header('Content-Type', 'text/html; charset=utf-8')
-    .header('Content-Security-Policy', POLICY)
-    .header('Cache-Control', 'no-store')
-    .header('Referrer-Policy', 'no-referrer')
-    .header('X-Robots-Tag', 'noindex');
-  return documentOf({
+  const page = documentOf({
     lang: locale.replace('_', '-'),
     title: escapeHtml(title),
     head: [],
     style: STYLE,
     body: [`<h1>${escapeHtml(title)}</h1>`, body],
   });
+  void reply.headers(pageHeaders(POLICY));
+  return page;
 }

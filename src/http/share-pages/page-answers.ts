@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorJson } from '../edge/api-error.js';
-import { notFoundPage } from './not-found-page.js';
+import { NOT_FOUND_PAGE } from './not-found-page.js';
 import { pageHeaders, type HtmlPage } from './page-document.js';
 
-/** Prepares a cacheable page, which contains nothing about its visitor. @returns its body. */
-export function sendPage(reply: FastifyReply, page: HtmlPage): string {
-  void reply.removeHeader('RateLimit').removeHeader('RateLimit-Policy').headers(pageHeaders(page));
-  return page.html;
+/** Prepares a page for a visitor. @returns its body. */
+export function sendPage(reply: FastifyReply, { html, contentSecurityPolicy }: HtmlPage): string {
+  void reply.headers(pageHeaders(contentSecurityPolicy));
+  void reply.removeHeader('RateLimit').removeHeader('RateLimit-Policy');
+  return html;
 }
 
 /**
@@ -18,9 +19,8 @@ export function errorPageOfVisitors(
   reply: FastifyReply,
   { statusCode }: ErrorJson,
 ): string | undefined {
-  if (statusCode !== 404 && !(headers.accept ?? '').includes('text/html')) return undefined;
-  const page = notFoundPage(headers['accept-language']);
-  if (statusCode === 404) return sendPage(reply, page);
-  void reply.headers({ ...pageHeaders(page), 'Cache-Control': 'no-store' });
-  return page.html;
+  if (statusCode === 404) return sendPage(reply, NOT_FOUND_PAGE);
+  if (!(headers.accept ?? '').includes('text/html')) return undefined;
+  void reply.headers(pageHeaders(NOT_FOUND_PAGE.contentSecurityPolicy));
+  return NOT_FOUND_PAGE.html;
 }

@@ -8,11 +8,9 @@ export interface HtmlPage {
 }
 
 /** Not cached, because the page names a person. */
-export const pageHeaders = ({
-  contentSecurityPolicy,
-}: HtmlPage): Readonly<Record<string, string>> => ({
+export const pageHeaders = (policy: string): Readonly<Record<string, string>> => ({
   'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': contentSecurityPolicy,
+  'Content-Security-Policy': policy,
   'Cache-Control': 'no-store',
   Vary: 'Accept-Language',
   // The address contains a person's code.
