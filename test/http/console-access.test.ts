@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { Pool } from 'pg';
-import { newOperatorKey, NO_OPERATORS, type OperatorRole } from '../../src/config/operators.js';
-import { OperatorSessions } from '../../src/operations/sessions/operator-sessions.js';
+import { newOperatorKey, type OperatorRole } from '../../src/config/operators.js';
 import { consoleRoutes } from '../support/known-routes.js';
 import { pollPause } from '../support/poll-pause.js';
 import { recordedOperations } from '../support/recorded-operations.js';
-
 import {
   setUpConsole,
   cookies,

@@ -4,8 +4,7 @@ import { newId } from '../../foundation/world.js';
 import { MAIL_STATES, type MailState } from '../../mails/deliveries/shown-mails.js';
 import type { DeliverySort } from '../../work-queue/listed-deliveries.js';
 import { MailPreviews } from '../../mails/mail-previews.js';
-import { sendMailAgain } from '../../operations/customers/actions/send-mail-again.js';
-import { mailQueries, type ShownMail } from '../../operations/mails/mail.operations.js';
+import { mailQueries, resend, type ShownMail } from '../../operations/mails/mail.operations.js';
 import { NotDone, notDone, notDoneAbout, type Outcome } from '../../operations/outcome.js';
 import { MAIL_TYPES, type MailType } from '../../themes/theme-instance.js';
 import { isLocale } from '../../themes/theme-locale.js';
@@ -81,7 +80,7 @@ export class ConsoleMailsController {
     const path = `${call.tenantPath}/mails`;
     const outcome = isTest
       ? await this.sentTest(call)
-      : await this.pages.called<{ readonly resent: number }>(call, sendMailAgain, {
+      : await this.pages.called<{ readonly resent: number }>(call, resend, {
           ...scope,
           delivery: form.text('mail'),
         });

@@ -51,7 +51,6 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ['webhook test', 'Tested a webhook endpoint'],
   ['webhook trigger', 'Sent a sample webhook'],
   ['webhook resend', 'Sent webhooks again'],
-  ['webhook listen', 'Listened to webhooks'],
   ['webhook rotate-secret', 'Rotated the secret of an endpoint'],
   ['webhook rotate-signing-key', 'Rotated the key that signs webhooks'],
   ['mail resend', 'Sent a mail again'],
@@ -80,18 +79,13 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ['projection rebuild', 'Rebuilt a projection'],
   ['projection swap', 'Swapped a projection'],
   ['projection rollback', 'Rolled a projection back'],
-  ['projection diff', 'Compared two generations of a projection'],
   ['projection retry-parked', 'Retried parked streams'],
   ['projection skip', 'Skipped an event of a projection'],
-  ['policy retry', 'Retried parked reactions'],
   ['policy skip', 'Skipped a parked reaction'],
   ['key rotate', 'Replaced the master key'],
   ['log accept-clock', 'Accepted the clock of the log'],
-  ['privacy scrub', 'Removed erased bytes'],
   ['privacy replay-erasures', 'Repeated the erasures'],
   ['release confirm', 'Confirmed a release'],
-  ['operator add', 'Added an operator'],
-  ['operator remove', 'Removed an operator'],
 ]);
 
 /** What of an operation's parameters its sentence names. */

@@ -11,6 +11,7 @@ import {
 } from '../../mails/deliveries/shown-mails.js';
 import type { RowQueries } from '../../projecting/following/row-lists.js';
 import type { DeliveryPage, DeliverySort } from '../../work-queue/listed-deliveries.js';
+import { onceIfKeyed } from '../operator-keys.js';
 import { NotDone } from '../outcome.js';
 import { fullId, idsOf } from '../registry/full-id.js';
 import { help, limit, text } from '../registry/members.js';
@@ -60,14 +61,18 @@ export const resend = recordedOperation({
   route: post('mails/{tenant}/resend', 'MAIL_NOT_FOUND'),
   examples: ['mail resend acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
   record: async (context, { delivery }) => {
-    const { scope, core } = context;
+    const { scope, core, meta, keyed } = context;
     const ids = idsOf(core.pool, 'ledger.mail_deliveries', scope);
     const id = await fullId(context, delivery, ids);
     if (!UUID.test(id) || !(await mailExists(core.pool, scope, id)))
       throw new NotDone('MAIL_NOT_FOUND', ['there is no such mail']);
-    const resent = (await resendMail(core.pool, scope, id)) ? 1 : 0;
-    const completed = `${resent} mails are sent again`;
-    return { result: { resent }, parameters: { id }, completed };
+    // A mail may be sent before its form comes again.
+    const once = { meta, asked: { delivery }, keyed };
+    const { done: resent, replayed } = await onceIfKeyed(core.names, once, async () => {
+      return { done: (await resendMail(core.pool, scope, id)) ? 1 : 0, replayed: false };
+    });
+    const parameters = { id, repeated: replayed || undefined };
+    return { result: { resent }, parameters, completed: `${resent} mails are sent again` };
   },
   said: ({ resent }) => `${resent} sent again`,
 });
