@@ -309,6 +309,7 @@ export class SimulatedService {
       streams: this.streams,
       names: this.names,
       logger: SILENT,
+      receivedTypes: (scope) => this.subscriptions.receivedTypes(scope),
       translate: () => Promise.resolve(undefined),
     });
   }

@@ -150,6 +150,7 @@ function webhooksOf(
     streams,
     names,
     logger,
+    receivedTypes: (scope) => subscriptions.receivedTypes(scope),
     translate: (position) => positionOfOrigin(log, position),
     onDeliveries: look,
   });

@@ -29,6 +29,7 @@ test('an event that this release cannot read is logged when its webhooks are put
     decode: ledger.decode,
     logger,
     translate: never,
+    receivedTypes: never,
     streams: { tenantRegister: { load: never } },
     names: {},
   } as unknown as Omit<AnnouncementsHandlerOptions, 'store'>;

@@ -65,7 +65,7 @@ async function scopeOf(
 
 const isAnnouncement = ({ policy }: ParkedReaction): boolean => policy === WEBHOOKS_HANDLER;
 
-const announcementsOf = ({ pool, log, codec, streams, names, logger }: Core) =>
+const announcementsOf = ({ pool, log, codec, streams, names, logger, webhooks }: Core) =>
   new AnnouncementsHandler({
     store: postgresAnnouncementsStore(pool),
     log,
@@ -73,6 +73,7 @@ const announcementsOf = ({ pool, log, codec, streams, names, logger }: Core) =>
     streams,
     names,
     logger,
+    receivedTypes: (scope) => webhooks.receivedTypes(scope),
     translate: () => Promise.resolve(undefined),
   });
 

@@ -1,7 +1,7 @@
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
 import type { DomainEvent } from '../../domain/events.js';
-import { modeOf } from '../../domain/scope.js';
+import { modeOf, type Scope } from '../../domain/scope.js';
 import type { TenantEvent } from '../../domain/tenant/tenant.decider.js';
 import type { EventLog, Position } from '../../event-log/event-log.js';
 import { eventAt, type EventPlace } from '../../event-log/event-pages.js';
@@ -30,6 +30,7 @@ import {
   type UnreadEvent,
 } from './delivery-rows.js';
 import type { AnnouncementsStore } from './announcements-store.js';
+import type { ReceivedTypes } from '../subscriptions/webhook-subscriptions.js';
 
 export interface AnnouncementsHandlerOptions {
   readonly store: AnnouncementsStore;
@@ -40,6 +41,8 @@ export interface AnnouncementsHandlerOptions {
   readonly logger: Pick<Logger, 'warn' | 'error'>;
   /** Runs after deliveries or endpoints were stored. */
   readonly onDeliveries?: () => void;
+  /** The types that the endpoints of a tenant and mode receive now. */
+  readonly receivedTypes: (scope: Scope) => Promise<ReceivedTypes>;
   /** Translates a position of the source of a copied log into this log; undefined: not found. */
   readonly translate: (position: Position) => Promise<Position | undefined>;
 }
@@ -73,6 +76,8 @@ export class AnnouncementsHandler implements Handler<Page> {
   readonly name = WEBHOOKS_HANDLER;
   private at: Position | undefined;
   private active = new Map<string, Map<string, EndpointName>>();
+  /** Of a tenant and mode, read again after a change of its endpoints. */
+  private readonly types = new Map<string, ReceivedTypes>();
   private trail: Trail | undefined;
   private version = 0n;
   /** The newest point without effect that is not stored yet. */
@@ -200,18 +205,23 @@ export class AnnouncementsHandler implements Handler<Page> {
 
   private async loadActive(): Promise<void> {
     this.active = new Map();
+    this.types.clear();
     for (const endpoint of await this.options.store.endpointsInState(['ACTIVE']))
       this.addActive(endpoint);
   }
 
   private addActive({ tenant, mode, endpointId }: EndpointName): void {
-    const scope = `${tenant} ${mode}`;
+    const scope = scopeNameOf({ tenant, mode });
     const known = this.active.get(scope) ?? new Map<string, EndpointName>();
     this.active.set(scope, known.set(endpointId, { tenant, mode, endpointId }));
   }
 
   private async apply(events: readonly PageEvent[], page: Page): Promise<void> {
-    const { endpoints, deliveries, unread } = this.effectsOf(events);
+    const { endpoints, deliveries: announced, unread } = this.effectsOf(events);
+    for (const endpoint of endpoints) this.types.delete(scopeNameOf(endpoint));
+    // One of them may have changed an endpoint.
+    if (unread.length > 0) this.types.clear();
+    const deliveries = await this.received(announced);
     const point = {
       reached: page.last,
       witness: { position: page.last, eventId: page.lastEventId },
@@ -256,7 +266,7 @@ export class AnnouncementsHandler implements Handler<Page> {
         if (change.state === 'UNSUBSCRIBED')
           deliveries = deliveries.filter((delivery) => nameOf(delivery) !== nameOf(change));
         if (change.state === 'ACTIVE') this.addActive(change);
-        else this.active.get(`${change.tenant} ${change.mode}`)?.delete(change.endpointId);
+        else this.active.get(scopeNameOf(change))?.delete(change.endpointId);
       }
     }
     return { endpoints, deliveries, unread };
@@ -277,7 +287,7 @@ export class AnnouncementsHandler implements Handler<Page> {
 
   private hasActiveEndpoint(stream: string): boolean {
     const scope = scopeOfStream(stream);
-    const known = scope && this.active.get(`${scope.tenant} ${modeOf(scope.mode)}`);
+    const known = scope && this.active.get(scopeNameOf(scope));
     return known !== undefined && known.size > 0;
   }
 
@@ -285,9 +295,9 @@ export class AnnouncementsHandler implements Handler<Page> {
     decoded: LedgerEvent<DomainEvent>,
     together: ReturnType<typeof tryAnnouncements>,
   ): NewDelivery[] {
-    const { tenant, mode, stream, revision, eventId, recordedAt } = decoded;
+    const { stream, revision, eventId, recordedAt } = decoded;
     if (recordedAt < timeNow() - ANNOUNCED_WITHIN_MS) return [];
-    const known = this.active.get(`${tenant} ${modeOf(mode)}`);
+    const known = this.active.get(scopeNameOf(decoded));
     if (known === undefined || known.size === 0) return [];
     const announced = (together ?? announcements([decoded])).get(decoded) ?? [];
     return announced.flatMap(({ type, subject }) => {
@@ -302,6 +312,29 @@ export class AnnouncementsHandler implements Handler<Page> {
         created: recordedAt,
       }));
     });
+  }
+
+  /** Without those of types that their endpoint does not receive; the sender checks them again. */
+  private async received(deliveries: readonly NewDelivery[]): Promise<NewDelivery[]> {
+    const received: NewDelivery[] = [];
+    for (const delivery of deliveries) {
+      const types = (await this.typesIn(delivery)).get(delivery.endpointId) ?? null;
+      if (types === null || types.includes(delivery.type)) received.push(delivery);
+    }
+    return received;
+  }
+
+  private async typesIn(scope: Scope): Promise<ReceivedTypes> {
+    const known = this.types.get(scopeNameOf(scope));
+    if (known !== undefined) return known;
+    try {
+      const types = await this.options.receivedTypes(scope);
+      this.types.set(scopeNameOf(scope), types);
+      return types;
+    } catch {
+      // A tenant that cannot be read delays no other one.
+      return new Map();
+    }
   }
 
   /** Announces parked events; the leader restarts, because its checkpoint has moved. */
@@ -335,7 +368,8 @@ export class AnnouncementsHandler implements Handler<Page> {
       } else {
         const announced = tryAnnouncements([decoded]);
         if (announced === undefined) continue;
-        await this.store({ deliveries: this.deliveriesOf(decoded, announced), read: eventId });
+        const deliveries = await this.received(this.deliveriesOf(decoded, announced));
+        await this.store({ deliveries, read: eventId });
       }
     }
   }
@@ -372,6 +406,8 @@ function tryAnnouncements(
     return undefined;
   }
 }
+
+const scopeNameOf = ({ tenant, mode }: Scope): string => `${tenant} ${modeOf(mode)}`;
 
 const isAboutEndpoint = (type: string): boolean => type.startsWith('Webhook');
 

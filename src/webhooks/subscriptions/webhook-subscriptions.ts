@@ -38,6 +38,9 @@ export interface Subscription extends SubscriptionChoices {
   readonly newestSecretId: string;
 }
 
+/** By the id of the endpoint; null: all types. */
+export type ReceivedTypes = ReadonlyMap<string, Subscription['eventTypes']>;
+
 export interface ChangedSubscription {
   /** Undefined: unsubscribed. */
   readonly subscription: Subscription | undefined;
@@ -49,7 +52,7 @@ export interface ChangedSubscription {
 
 interface SubscriptionsParts {
   readonly commands: Commands;
-  readonly tenants: Pick<TenantDirectory, 'read'>;
+  readonly tenants: Pick<TenantDirectory, 'read' | 'readFresh'>;
   readonly names: KeyedNames;
   readonly sealer: Sealer;
 }
@@ -156,6 +159,13 @@ export class WebhookSubscriptions {
       (known) => known.mode === mode && known.endpointId === endpointId,
     );
     return endpoint && this.opened({ tenant: tenant.alias, mode }, endpoint);
+  }
+
+  /** Includes everything recorded before the call. */
+  async receivedTypes({ tenant, mode }: Scope): Promise<ReceivedTypes> {
+    await this.parts.tenants.readFresh(tenant);
+    const own = await this.list({ tenant, mode });
+    return new Map(own.map(({ endpointId, eventTypes }) => [endpointId, eventTypes]));
   }
 
   /** Two spellings of one URL are one endpoint. */
