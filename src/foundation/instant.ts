@@ -15,6 +15,9 @@ export function instant(text: string): number | null {
   return Number.isNaN(parsed) ? null : parsed;
 }
 
+export const isoText = (at: number): string => new Date(at).toISOString();
+export const isoOrNull = (at: number | null): string | null => (at === null ? null : isoText(at));
+
 /** As `instant`, for the inclusive end of a range: a date without time is its last millisecond. */
 export const lastInstant = (text: string): number | null =>
   instant(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T23:59:59.999Z` : text);

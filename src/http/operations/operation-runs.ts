@@ -4,8 +4,10 @@ import { Bulkhead } from '../../foundation/bulkhead.js';
 import { BackgroundPacer } from '../../foundation/background-pacer.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
+import { isoOrNull, isoText } from '../../foundation/instant.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import { endOf, NotDone, type Outcome } from '../../operations/outcome.js';
+import type { OperationContext } from '../../operations/registry/context.js';
 import {
   type NewRun,
   type RecordedRun,
@@ -14,37 +16,10 @@ import {
   type RunProgress,
 } from '../../runs/recorded-runs.js';
 
-export type RunState = 'running' | 'done' | 'failed';
+/** A run as operators see it. */
+export type ShownRun = ReturnType<typeof shownRun>;
 
-/** A run as operators see it. Times are ISO 8601. */
-export interface ShownRun {
-  readonly id: string;
-  readonly operation: string;
-  readonly by: string;
-  /** Null: it concerns several tenants. */
-  readonly tenant: string | null;
-  readonly mode: string | null;
-  /** Its arguments while they are kept. */
-  readonly parameters: object;
-  readonly state: RunState;
-  readonly startedAt: string;
-  readonly finishedAt: string | null;
-  readonly progress: RunProgress | null;
-  /** The document that the command prints with `--json`; null until it is done. */
-  readonly result: unknown;
-  /** The error, or why the result is gone, in one line. */
-  readonly error: string | null;
-}
-
-export { hasDifferences } from '../../runs/recorded-runs.js';
-export type { RunProgress } from '../../runs/recorded-runs.js';
-
-export interface RunContext {
-  readonly signal: AbortSignal;
-  readonly onProgress: (phase: string, done: number, total?: number) => void;
-  /** Called between pieces of long work, so that requests come first. */
-  readonly pauseForRequests: () => Promise<void>;
-}
+export type RunContext = Pick<OperationContext, 'signal' | 'onProgress' | 'pauseForRequests'>;
 
 export interface RunRequest {
   readonly operation: string;
@@ -56,16 +31,6 @@ export interface RunRequest {
   readonly id?: string;
   /** Continues the stopped run of this id. */
   readonly continues?: boolean;
-}
-
-/** A run of this process. */
-export interface Run {
-  readonly id: string;
-  readonly by: string;
-  /** Settles when the operation has ended and its end is recorded, if that is possible. */
-  readonly result: Promise<Outcome<unknown>>;
-  cancel(): void;
-  shown(): ShownRun;
 }
 
 type Work = (context: RunContext) => Promise<Outcome<unknown>>;
@@ -84,9 +49,11 @@ const REPORT_MS = 1_000;
 const RECORD_AGAIN = { first: 500, max: 10_000 };
 const WAITING: RunProgress = { phase: 'waiting for its turn', done: 0, total: null };
 
-class LocalRun implements Run {
+/** A run of this process. */
+export class Run {
   readonly id: string;
   readonly by: string;
+  /** Settles when the operation has ended and its end is recorded, if that is possible. */
   readonly result: Promise<Outcome<unknown>>;
   progress: RunProgress | null = null;
   end: RunEnd | undefined;
@@ -97,8 +64,8 @@ class LocalRun implements Run {
   /** @param onEnd awaited before the result is available. */
   constructor(
     readonly asked: NewRun,
-    work: (run: LocalRun) => Promise<Outcome<unknown>>,
-    onEnd: (run: LocalRun, end: RunEnd, isFault: boolean) => Promise<void>,
+    work: (run: Run) => Promise<Outcome<unknown>>,
+    onEnd: (run: Run, end: RunEnd, isFault: boolean) => Promise<void>,
   ) {
     this.id = asked.id;
     this.by = asked.by;
@@ -150,7 +117,7 @@ class LocalRun implements Run {
  */
 export class OperationRuns {
   /** Runs whose end is not recorded yet. */
-  private readonly own = new Map<string, LocalRun>();
+  private readonly own = new Map<string, Run>();
   private readonly bulkheads = {
     reading: new Bulkhead(CONCURRENCY),
     import: new Bulkhead(CONCURRENCY),
@@ -175,7 +142,7 @@ export class OperationRuns {
     const asked: NewRun = { id, operation, by, scope: scope ?? null, parameters };
     const isBegun = await (continues ? this.recorded.resume(id) : this.recorded.begin(asked));
     if (!isBegun) return undefined;
-    const run = new LocalRun(
+    const run = new Run(
       asked,
       (own) => this.inTurn(own, work),
       (own, end, isFault) => this.ended(own, end, isFault),
@@ -229,7 +196,7 @@ export class OperationRuns {
     await this.reporting;
   }
 
-  private async inTurn(run: LocalRun, work: Work): Promise<Outcome<unknown>> {
+  private async inTurn(run: Run, work: Work): Promise<Outcome<unknown>> {
     const { operation, by, parameters } = run.asked;
     const way = this.givingWay(run.signal);
     const context: RunContext = {
@@ -250,7 +217,7 @@ export class OperationRuns {
     }
   }
 
-  private async ended(run: LocalRun, end: RunEnd, isFault: boolean): Promise<void> {
+  private async ended(run: Run, end: RunEnd, isFault: boolean): Promise<void> {
     // A refusal is not an error of the service: its operator sees the reason.
     if (isFault)
       this.logger.warn(
@@ -261,14 +228,14 @@ export class OperationRuns {
   }
 
   /** Until the database is available again, this process shows the end of the run. */
-  private async retryRecording(run: LocalRun, end: RunEnd): Promise<void> {
+  private async retryRecording(run: Run, end: RunEnd): Promise<void> {
     for (let failures = 0; !this.closing.signal.aborted; failures++) {
       await pause(backOffMs(failures, RECORD_AGAIN), this.closing.signal);
       if (await this.hasRecorded(run, end)) return;
     }
   }
 
-  private async hasRecorded(run: LocalRun, end: RunEnd): Promise<boolean> {
+  private async hasRecorded(run: Run, end: RunEnd): Promise<boolean> {
     try {
       await this.recorded.end(run.id, end, run.progress);
       this.own.delete(run.id);
@@ -289,23 +256,25 @@ export class OperationRuns {
   }
 }
 
-const isoOf = (time: number): string => new Date(time).toISOString();
-
-/** @param gone why the result is gone. */
-function shownRun(run: RecordedRun, gone: string | null = null): ShownRun {
+/** Times are ISO 8601. @param gone why the result is gone. */
+function shownRun(run: RecordedRun, gone: string | null = null) {
   const { id, operation, by, scope, parameters, state, startedAt, finishedAt } = run;
   return {
     id,
     operation,
     by,
+    /** Null: it concerns several tenants. */
     tenant: scope?.tenant ?? null,
     mode: scope?.mode ?? null,
+    /** Its arguments while they are kept. */
     parameters,
-    state: state === 'running' || state === 'done' ? state : 'failed',
-    startedAt: isoOf(startedAt),
-    finishedAt: finishedAt === null ? null : isoOf(finishedAt),
+    state: state === 'running' || state === 'done' ? state : ('failed' as const),
+    startedAt: isoText(startedAt),
+    finishedAt: isoOrNull(finishedAt),
     progress: run.progress,
+    /** The document that the command prints with `--json`; null until it is done. */
     result: run.result,
+    /** The error, or why the result is gone, in one line. */
     error: run.error ?? (state === 'abandoned' ? ABANDONED : gone),
   };
 }

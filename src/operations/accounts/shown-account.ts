@@ -1,3 +1,4 @@
+import { isoOrNull, isoText } from '../../foundation/instant.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
 import { unitOf, type AccountState, type OpenAccount } from '../../domain/account/account.state.js';
 import { shownReward } from '../../domain/account/rewards/shown-state.js';
@@ -62,7 +63,7 @@ export class ShownAccount {
       eventId: recorded.id,
       position: firstPosition(recorded),
       revision: String(recorded.revision),
-      recordedAt: iso(recorded.recordedAt),
+      recordedAt: isoText(recorded.recordedAt),
       type: event.type,
       kind: kindOfEvent(event.type) ?? 'profile',
       words: eventInWords(event as AccountEvent, this.known),
@@ -98,7 +99,7 @@ export class ShownAccount {
           source: reward.source,
           referralId: reward.referralId,
           isCancellable: reward.cancellable && ['Available', 'Pending'].includes(shown.state),
-          givenAt: iso(reward.dateGiven),
+          givenAt: isoText(reward.dateGiven),
           expiresAt: isoOrNull(reward.dateExpires),
         };
       });
@@ -119,7 +120,7 @@ export class ShownAccount {
           userId: profile?.id ?? null,
           name: this.known.nameOf(person),
           email: profile?.email ?? null,
-          since: iso(user.dateCreated),
+          since: isoText(user.dateCreated),
           blockedSince: isoOrNull(user.dateBlocked),
           /** The newest ones. */
           codes: codes.slice(-CODES_SHOWN_MAX),
@@ -140,7 +141,7 @@ export class ShownAccount {
       code: showsPersonal ? (attribution?.code ?? null) : null,
       referredStatus: referral.referredStatus,
       referrerStatus: referral.referrerStatus,
-      startedAt: iso(referral.dateStarted),
+      startedAt: isoText(referral.dateStarted),
       paidAt: isoOrNull(referral.datePaid),
       endedAt: isoOrNull(referral.dateEnded),
     };
@@ -162,6 +163,3 @@ function knownOf(open: OpenAccount | undefined, { showsPersonal, amountText }: R
   const code = showsPersonal ? (open?.attribution?.code ?? null) : null;
   return { nameOf, code, showsPersonal, amountText };
 }
-
-const iso = (at: number): string => new Date(at).toISOString();
-const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at));

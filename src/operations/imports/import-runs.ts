@@ -1,3 +1,4 @@
+import { isoOrNull, isoText } from '../../foundation/instant.js';
 import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import type { ImportKind } from '../../imports/rows/import-rows.js';
@@ -51,8 +52,8 @@ export function shownImport(run: RecordedRun) {
     /** The operator's name. */
     by,
     state: isAbandoned ? 'failed' : state,
-    startedAt: new Date(startedAt).toISOString(),
-    finishedAt: finishedAt === null ? null : new Date(finishedAt).toISOString(),
+    startedAt: isoText(startedAt),
+    finishedAt: isoOrNull(finishedAt),
     progress: shownProgress(run),
     /** Null until it is done. */
     result,

@@ -1,3 +1,4 @@
+import { isoOrNull, isoText } from '../../foundation/instant.js';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
 import { daysSince, proposalDays } from '../../command-handling/proposal-days.js';
 import type { Core } from '../../stores/core.js';
@@ -157,7 +158,7 @@ export async function shownProposal(core: ListCore, named: NamedProposal, now: n
     amount,
     reason: reason.value,
     proposedBy: by.value,
-    proposedAt: iso(at),
+    proposedAt: isoText(at),
     expiresAt: expiryOf(proposal),
     ...(await endOf(core, named, now)),
   };
@@ -173,7 +174,7 @@ async function endOf(core: ListCore, { name, proposal, ended }: NamedProposal, n
     endedBy: string | null = null,
     endedAt: number | null = null,
     endReason: string | null = null,
-  ) => ({ state, endedBy, endedAt: endedAt === null ? null : iso(endedAt), endReason });
+  ) => ({ state, endedBy, endedAt: isoOrNull(endedAt), endReason });
   if (ended !== undefined) {
     const reason = ended.type === 'CorrectionRejected' ? ended.reason.value : null;
     return end(stateOf(ended), ended.by.value, ended.at, reason);
@@ -209,8 +210,7 @@ async function approvalIn(core: Pick<Core, 'log' | 'codec'>, stream: string, com
   return undefined;
 }
 
-const iso = (at: number): string => new Date(at).toISOString();
-export const expiryOf = ({ at }: CorrectionProposed): string => iso(at + PROPOSAL_LIFE_MS);
+export const expiryOf = ({ at }: CorrectionProposed): string => isoText(at + PROPOSAL_LIFE_MS);
 
 /** The same for every approver: the account's stream takes the correction once. */
 export function approvalOf({ names }: Pick<Core, 'names'>, name: ProposalName) {

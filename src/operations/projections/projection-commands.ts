@@ -1,3 +1,4 @@
+import { isoOrNull, isoText } from '../../foundation/instant.js';
 import { withGenerationsLock } from '../../postgres/generations-lock.js';
 import { scopeOfMode } from '../../domain/scope.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
@@ -202,7 +203,7 @@ export async function parkedStreams(
     shown.push({
       ...one,
       ...(await waitingOf(parts, { ...one, revision, reached })),
-      since: new Date(since).toISOString(),
+      since: isoText(since),
       /** Null: the name of the stream contains none. */
       tenant,
       mode,
@@ -253,7 +254,7 @@ export async function showHistory({ parts }: ProjectionOperator, limit: number) 
   const entries = await projectionHistory(parts.pool, limit);
   return entries.map(({ startedAt, finishedAt, ...entry }) => ({
     ...entry,
-    startedAt: new Date(startedAt).toISOString(),
-    finishedAt: finishedAt === null ? null : new Date(finishedAt).toISOString(),
+    startedAt: isoText(startedAt),
+    finishedAt: isoOrNull(finishedAt),
   }));
 }

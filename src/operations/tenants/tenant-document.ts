@@ -1,3 +1,4 @@
+import { isoOrNull } from '../../foundation/instant.js';
 import type { Core } from '../../stores/core.js';
 import { CALL_WINDOWS, COUNTED_CALLS, publicUserOf } from '../../domain/tenant/open-rules.js';
 import { ownMember } from '../../domain/own-member.js';
@@ -7,15 +8,12 @@ import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { Printer } from '../registry/printing.js';
 import { clockDocument } from './clock.operations.js';
 
-const timeText = (at: number | null): string | null =>
-  at === null ? null : new Date(at).toISOString();
-
 /** A tenant as operators see it: its settings, never a secret. */
 export function tenantDocument(tenant: OpenTenant) {
   const { openRules, suspended } = tenant;
   return {
     alias: tenant.alias,
-    createdAt: timeText(tenant.createdAt),
+    createdAt: isoOrNull(tenant.createdAt),
     programType: tenant.programType,
     openEndpoints: tenant.openEndpoints,
     tokensMustExpire: openRules.tokensMustExpire,
@@ -31,17 +29,17 @@ export function tenantDocument(tenant: OpenTenant) {
       default: isDefault,
       document: ownMember(tenant.programs, id)?.document,
     })),
-    suspended: suspended && { since: timeText(suspended.since), reason: suspended.reason },
-    tokensNotBefore: timeText(tenant.tokensNotBefore),
+    suspended: suspended && { since: isoOrNull(suspended.since), reason: suspended.reason },
+    tokensNotBefore: isoOrNull(tenant.tokensNotBefore),
     keys: tenant.keys.map(({ keyId, mode, validUntil }) => ({
       keyId,
       mode,
-      validUntil: timeText(validUntil),
+      validUntil: isoOrNull(validUntil),
     })),
     signingSecrets: tenant.signingSecrets.map(({ secretId, mode, validUntil }) => ({
       secretId,
       mode,
-      validUntil: timeText(validUntil),
+      validUntil: isoOrNull(validUntil),
     })),
   };
 }

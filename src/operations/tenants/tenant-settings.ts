@@ -1,3 +1,4 @@
+import { isoOrNull } from '../../foundation/instant.js';
 import type { Core } from '../../stores/core.js';
 import { modeOf, type Mode } from '../../domain/scope.js';
 import {
@@ -80,8 +81,7 @@ export async function settingsOf(
     mailDomains: tenant.mails.domains,
     grantLimits: tenant.units.grantLimits,
     rateLimits: limitsOf((call) => String(openRules.rateLimits[call] ?? CALL_WINDOWS[call].calls)),
-    tokensNotBefore:
-      tenant.tokensNotBefore === null ? '' : new Date(tenant.tokensNotBefore).toISOString(),
+    tokensNotBefore: isoOrNull(tenant.tokensNotBefore) ?? '',
   };
 }
 
@@ -108,7 +108,7 @@ const valid = <K extends { readonly mode: Mode; readonly validUntil: number | nu
     .map(({ validUntil, ...key }) => ({
       ...key,
       /** ISO 8601; null: until it is rotated. */
-      validUntil: validUntil === null ? null : new Date(validUntil).toISOString(),
+      validUntil: isoOrNull(validUntil),
     }))
     .reverse();
 
