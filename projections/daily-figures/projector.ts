@@ -1,5 +1,6 @@
 import { listedRedemptions } from '../../src/domain/account/rewards/bulk-redemption.js';
-import type { RewardImportSource, RewardRef } from '../../src/domain/account/account.events.js';
+import type { RewardRef } from '../../src/domain/account/account.events.js';
+import { countedAt } from '../../src/domain/fact.js';
 import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { Erasure, LedgerEvent, RowKey, Rows } from '../../src/projecting/projector.js';
 import { nextDue } from '../reward-balances/contribution.js';
@@ -32,10 +33,7 @@ export const dailyFiguresProjector = defineProjector({
         const { rewardId, person, value } = event.event;
         const counts = dayRow(event);
         if (value.type !== 'CREDIT') return counts;
-        const credit = creditRows(event, { rewardId, person, unit: value.unit });
-        const { imported } = event.event;
-        if (!imported) return [...counts, ...credit];
-        return [...counts, ...credit, creditDay(importDay(event, imported), value.unit)];
+        return [...counts, ...creditRows(event, { rewardId, person, unit: value.unit })];
       },
       apply(granted, rows) {
         const { event, tenant, mode } = granted;
@@ -75,15 +73,19 @@ export const dailyFiguresProjector = defineProjector({
         });
         const { unit } = value;
         if (!imported)
-          return move(rows, granted, { item, unit, movement: movementOf(undefined, item) });
+          return move(rows, counted(granted), {
+            item,
+            unit,
+            movement: movementOf(undefined, item),
+          });
         const opening = availableOf(item);
         hold(rows, item, opening);
-        addMovement(rows, importDay(granted, imported), { unit, movement: { imported: opening } });
+        addMovement(rows, counted(granted), { unit, movement: { imported: opening } });
       },
     },
     RewardBecameAvailable: {
       keys: rowsOfReward,
-      apply: (event, rows) => change(event, rows, () => ({ phase: 'AVAILABLE' })),
+      apply: (event, rows) => change(event, rows, ({ phase }) => ({ phase: begun(phase) })),
     },
     RewardExpired: {
       keys: rowsOfReward,
@@ -98,14 +100,14 @@ export const dailyFiguresProjector = defineProjector({
       keys: (event) => {
         const { owners = [], unit } = event.event;
         const holders = owners.map(([person]) => creditHolders.key(person));
-        return [...holders, creditDay(dated(event), unit)];
+        return [...holders, creditDay(counted(event), unit)];
       },
       apply(event, rows) {
         const { owners = [], unit } = event.event;
         for (const [person, redeemed] of owners) {
           if (!creditHolders.get(rows, person)) continue;
           hold(rows, { person, unit_key: unitKey(unit) }, -redeemed);
-          addMovement(rows, dated(event), { unit, movement: { redeemed } });
+          addMovement(rows, counted(event), { unit, movement: { redeemed } });
         }
       },
     },
@@ -117,12 +119,12 @@ export const dailyFiguresProjector = defineProjector({
       apply(event, rows) {
         const { unit } = event.event;
         for (const { rewardId, amount } of listedRedemptions(event.event))
-          changeItem(event, rows, {
+          changeItem(dated(event), rows, {
             rewardId,
             unit,
             changes: ({ redeemed, phase }) => ({
               redeemed: redeemed + amount,
-              phase: phase === 'PENDING' ? 'AVAILABLE' : phase,
+              phase: begun(phase),
             }),
             takenBefore: event.event.posted ? amount : 0,
           });
@@ -134,7 +136,10 @@ export const dailyFiguresProjector = defineProjector({
     },
     RewardRestored: {
       keys: rowsOfReward,
-      apply: (event, rows) => change(event, rows, () => ({ cancelled: false })),
+      apply: (event, rows) => {
+        const { at } = counted(event);
+        change(event, rows, (item) => ({ cancelled: false, ...standingAt(item, at) }));
+      },
     },
   },
 
@@ -159,27 +164,37 @@ export const dailyFiguresProjector = defineProjector({
 });
 
 type Dated = Pick<LedgerEvent, 'tenant' | 'mode'> & { readonly at: number };
-type AboutReward = LedgerEvent<{ readonly at: number } & RewardRef>;
+type AboutReward = LedgerEvent<{ readonly type: string; readonly at: number } & RewardRef>;
 
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, DAY_LENGTH);
 
-const dated = ({ tenant, mode, event: { at } }: LedgerEvent<{ readonly at: number }>): Dated => ({
-  tenant,
-  mode,
-  at,
-});
+type HasTime = LedgerEvent<{
+  readonly at: number;
+  readonly imported?: { readonly at: number } | undefined;
+}>;
 
-/** An opening balance belongs to the day of its recording, or of the test clock ahead of it. */
-const importDay = (
-  { tenant, mode, recordedAt }: LedgerEvent,
-  { at }: RewardImportSource,
-): Dated => ({
-  tenant,
-  mode,
-  at: Math.max(recordedAt, at),
-});
+/** As in an account's statement, so that the statements of all add up to the tenant's. */
+const counted = (of: HasTime): Dated => ({ ...dated(of), at: countedAt(of) });
+
+const dated = ({ tenant, mode, event: { at } }: HasTime): Dated => ({ tenant, mode, at });
+
+/** Credit becomes available, is redeemed automatically and expires on its dates. */
+const isOnDate = ({ event: { type, at } }: AboutReward, item: CreditItem | undefined): boolean =>
+  type === 'RewardBecameAvailable' ||
+  type === 'RewardExpired' ||
+  (item?.redeems_automatically === true && at === item.date_scheduled_for);
+
+const begun = (phase: CreditItem['phase']) => (phase === 'PENDING' ? 'AVAILABLE' : phase);
+
+/** Dates that passed while it was cancelled count from its restoration on. */
+function standingAt({ phase, date_scheduled_for, date_expires }: CreditItem, at: number): Changes {
+  if ((date_expires ?? Infinity) <= at) return { phase: 'EXPIRED' };
+  return phase === 'PENDING' && (date_scheduled_for ?? Infinity) <= at
+    ? { phase: 'AVAILABLE', date_scheduled_for: null }
+    : {};
+}
 
 function dayRow({ tenant, mode, event }: LedgerEvent<{ readonly at: number }>): RowKey[] {
   return [dailyCounts.key(tenant, mode, dayOf(event.at))];
@@ -189,10 +204,11 @@ const creditDay = ({ tenant, mode, at }: Dated, unit: string): RowKey =>
   dailyCredit.key(tenant, mode, dayOf(at), unitKey(unit));
 
 function creditRows(
-  event: LedgerEvent<{ readonly at: number }>,
+  event: HasTime,
   { rewardId, person, unit }: { rewardId: string; person: string; unit: string },
 ): RowKey[] {
-  return [creditItems.key(rewardId), creditHolders.key(person), creditDay(dated(event), unit)];
+  const days = [creditDay(dated(event), unit), creditDay(counted(event), unit)];
+  return [creditItems.key(rewardId), creditHolders.key(person), ...days];
 }
 
 function rowsOfReward(event: AboutReward): RowKey[] {
@@ -218,16 +234,17 @@ function count(
   });
 }
 
-type Changes = Partial<Pick<CreditItem, 'phase' | 'cancelled' | 'redeemed'>>;
+type Changes = Partial<Pick<CreditItem, 'phase' | 'cancelled' | 'redeemed' | 'date_scheduled_for'>>;
 
 function change(event: AboutReward, rows: Rows, changes: (item: CreditItem) => Changes): void {
   const { rewardId, rewardType, unit } = event.event;
-  if (rewardType === 'CREDIT' && unit !== null)
-    changeItem(event, rows, { rewardId, unit, changes });
+  if (rewardType !== 'CREDIT' || unit === null) return;
+  const on = isOnDate(event, creditItems.get(rows, rewardId)) ? dated(event) : counted(event);
+  changeItem(on, rows, { rewardId, unit, changes });
 }
 
 function changeItem(
-  event: LedgerEvent<{ readonly at: number }>,
+  on: Dated,
   rows: Rows,
   {
     rewardId,
@@ -250,10 +267,10 @@ function changeItem(
     throw new Error(`more was redeemed than assigned: reward ${rewardId}`);
   const item: CreditItemRow = { ...changed, due_at: nextDue(changed) };
   creditItems.put(rows, item);
-  move(rows, event, { item, unit, movement: movementOf(before, item) }, before);
+  move(rows, on, { item, unit, movement: movementOf(before, item) }, before);
   if (takenBefore === 0) return;
   hold(rows, item, takenBefore);
-  addMovement(rows, dated(event), { unit, movement: { [outcomeOf(item)]: -takenBefore } });
+  addMovement(rows, on, { unit, movement: { [outcomeOf(item)]: -takenBefore } });
 }
 
 /** Where a listed reward's amount was counted: its end may have been recorded before its list. */
@@ -268,13 +285,13 @@ interface Moved {
 
 function move(
   rows: Rows,
-  event: LedgerEvent<{ readonly at: number }>,
+  on: Dated,
   { item, unit, movement }: Moved,
   before?: CreditItemRow,
 ): void {
   const more = availableOf(item) - (before === undefined ? 0 : availableOf(before));
   hold(rows, item, more);
-  addMovement(rows, dated(event), { unit, movement });
+  addMovement(rows, on, { unit, movement });
 }
 
 function hold(

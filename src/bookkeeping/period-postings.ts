@@ -1,4 +1,5 @@
-import { AccountPostings, countedAt, type Entry, type Posting } from './postings.js';
+import { countedAt } from '../domain/fact.js';
+import { AccountPostings, type Entry, type Posting } from './postings.js';
 
 /** The period of the figures, in epoch milliseconds. */
 export interface Span {

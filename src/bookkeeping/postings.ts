@@ -1,6 +1,7 @@
 import type { AccountEvent, AccountEventOf, Adjustment } from '../domain/account/account.events.js';
 import { unitKey, type RewardPhase } from '../domain/account/account.state.js';
 import { bySoonestExpiry } from '../domain/account/rewards/spendable.js';
+import { countedAt } from '../domain/fact.js';
 import type { Position } from '../event-log/event-log.js';
 
 /**
@@ -53,15 +54,6 @@ export interface Entry {
   readonly recordedAt: number;
   /** As shown; for a correction the proposer. */
   readonly actor: string;
-}
-
-/**
- * The time at which an entry counts: the later of its recording and its effect, which a test clock
- * moves. An import counts when it is recorded: its event has the date of the imported row.
- */
-export function countedAt({ recordedAt, event }: Entry): number {
-  const importedAt = event.type === 'RewardGranted' ? (event.imported?.at ?? 0) : 0;
-  return Math.max(recordedAt, event.at, importedAt);
 }
 
 export interface Posting {

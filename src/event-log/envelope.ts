@@ -93,10 +93,8 @@ export function toMetadata(
 }
 
 /**
- * Time from which an event counts in dated figures: the later of its recording and its effect,
- * which a test clock moves; an import takes effect at its own time, not at the date of the row.
- * Read from the stored text as `toMetadata` writes it: figures of an account read it of all its
- * events.
+ * As `countedAt`. Read from the stored text as `toMetadata` writes it: figures of an account read it
+ * of all its events.
  */
 export function effectiveTimeOf({
   recordedAt,

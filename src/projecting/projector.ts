@@ -1,6 +1,7 @@
 import type { AccountEvent } from '../domain/account/account.events.js';
 import type { ExportEvent } from '../domain/export/export.decider.js';
 import type { OperationEvent } from '../domain/operation/operation.decider.js';
+import { countedAt } from '../domain/fact.js';
 import type { LedgerMode } from '../domain/scope.js';
 import type { Actor } from '../event-log/envelope.js';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
@@ -94,7 +95,7 @@ export interface Forgotten {
 
 /** One of the two events of an erasure. */
 export interface Erasure extends Forgotten {
-  /** Of the event, epoch milliseconds. */
+  /** From then on it counts in dated figures, epoch milliseconds. */
   readonly at: number;
   /** Only the request deletes the account: at the completion it may be open again. */
   readonly deletesAccount: boolean;
@@ -154,9 +155,11 @@ export const ERASURES = [
 ] as const satisfies readonly AccountEvent['type'][];
 
 /** The people that an event forgets; undefined: not an event of an erasure. */
-export function forgottenBy({ event, tenant, mode, accountRef }: LedgerEvent): Erasure | undefined {
+export function forgottenBy(of: LedgerEvent): Erasure | undefined {
+  const { event, tenant, mode, accountRef } = of;
   if (event.type !== 'ErasureRequested' && event.type !== 'ErasureCompleted') return undefined;
-  const { type, at, erasureId, persons, account } = event;
+  const { type, erasureId, persons, account } = event;
+  const at = countedAt({ ...of, event });
   const deletesAccount = type === 'ErasureRequested' && account !== null;
   return { at, erasureId, tenant, mode, accountRef, persons: new Set(persons), deletesAccount };
 }

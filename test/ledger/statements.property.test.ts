@@ -1,5 +1,7 @@
 // Over 5 s: properties over hundreds of histories of 50 commands each, each in a log of its own.
 import fc from 'fast-check';
+import { dailyFiguresProjector } from '../../projections/daily-figures/projector.js';
+import type { CreditItemRow, DailyCreditRow } from '../../projections/daily-figures/table.js';
 import {
   AccountPostings,
   LEDGER_ACCOUNTS,
@@ -7,12 +9,15 @@ import {
   type Entry,
   type PostedEvent,
 } from '../../src/bookkeeping/postings.js';
-import { decide } from '../domain/support/decisions.js';
+import { decide, type CompleteCommand } from '../domain/support/decisions.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { evolve, initialState, type AccountState } from '../../src/domain/account/account.state.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { Position } from '../../src/event-log/event-log.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
+import { FoldedRows } from '../../src/projecting/generations/folded-rows.js';
+import { anAccount } from '../support/account-events.js';
+import { ledgerEventOf } from '../support/test-ledger.js';
 import { availableByFacts } from '../properties/support/available-by-facts.js';
 import { historyWithErasure, playOut, type Step } from '../properties/support/account-histories.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
@@ -28,6 +33,7 @@ import { encodedEvents } from '../support/encoded-events.js';
 
 const SCOPE = { tenant: 'demo', mode: 'live' } as const;
 const names = new KeyedNames(Buffer.alloc(32, 7));
+const ACCOUNT = anAccount('acme');
 
 interface Recorded {
   readonly event: AccountEvent;
@@ -42,6 +48,8 @@ class Ledger {
   readonly ends: Position[] = [];
   began = 0;
   time = 0;
+  /** A moderation kept a job from recording a date. */
+  keptBack = false;
   private readonly core = {
     log: new InMemoryEventLog(() => this.time),
     codec: new EventCodec(new InMemorySubjectKeys(true)),
@@ -53,17 +61,24 @@ class Ledger {
     return this.history[0]?.event.type === 'AccountOpened';
   }
 
-  static async of(steps: readonly Step[]): Promise<Ledger> {
+  /** @param jobs record dates before each command. @param lateMs until the recording. */
+  static async of(steps: readonly Step[], { jobs = false, lateMs = 0 } = {}): Promise<Ledger> {
     const ledger = new Ledger();
     let state: AccountState = initialState;
-    await playOut(steps, async (command, _, now) => {
-      ledger.time = now;
-      ledger.began ||= now;
+    const carryOut = async (command: CompleteCommand): Promise<AccountState> => {
       const decision = decide(state, command);
       const events = 'events' in decision ? decision.events : [];
+      ledger.keptBack ||= command.type === 'SettleReward' && 'heldBy' in decision;
       state = events.reduce(evolve, state);
       if (events.length > 0) await ledger.append(events);
       return state;
+    };
+    await playOut(steps, async (command, _, now) => {
+      ledger.time = now + lateMs;
+      ledger.began ||= now;
+      const rewardIds = jobs && state.status === 'open' ? [...state.rewards.keys()] : [];
+      for (const rewardId of rewardIds) await carryOut({ type: 'SettleReward', rewardId, now });
+      return carryOut(command);
     });
     return ledger;
   }
@@ -142,6 +157,55 @@ test('at any time due dates count before they are recorded, periods join, and th
           expect({ at, [unit]: said }).toEqual({ at, [unit]: known[unit] ?? 0 });
       }
       expect(JSON.stringify(await ask(first, middle))).toBe(JSON.stringify(before));
+    }),
+    { numRuns: runs(100) },
+  );
+});
+
+const DAY_MS = 86_400_000;
+const { handles, tables } = dailyFiguresProjector;
+
+/** The available credit at the end of a day by the read model of days, by unit in lower case. */
+function availableByDays(rows: FoldedRows, end: number): Map<string, bigint> {
+  const available = new Map<string, bigint>();
+  const add = (unit: string, amount: bigint | number): void =>
+    void available.set(unit, (available.get(unit) ?? 0n) + BigInt(amount));
+  for (const row of rows.rowsOf('daily_credit') as Iterable<DailyCreditRow>)
+    if (Date.parse(row.day) <= end)
+      for (const [sign, figures] of [
+        [1n, [row.imported, row.issued, row.restored]],
+        [-1n, [row.redeemed, row.expired, row.cancelled]],
+      ] as const)
+        for (const figure of figures) add(row.unit_key, sign * BigInt(figure));
+  for (const item of rows.rowsOf('credit_items') as Iterable<CreditItemRow>) {
+    if ((item.due_at ?? Infinity) > end) continue;
+    const left = item.assigned - item.redeemed;
+    const isOver = (item.date_expires ?? Infinity) <= end || item.redeems_automatically;
+    add(item.unit_key, item.phase === 'AVAILABLE' ? -left : isOver ? 0 : left);
+  }
+  return available;
+}
+
+test('the days of a tenant add up to the statements of its accounts, however late entries are recorded', async () => {
+  // Entries and dates are 13 minutes after the hour.
+  const lateness = fc.constantFrom(0, 50 * 60_000);
+  await fc.assert(
+    fc.asyncProperty(historyWithErasure, lateness, async (steps, lateMs) => {
+      const ledger = await Ledger.of(steps, { jobs: true, lateMs });
+      if (!ledger.isOpen || ledger.keptBack) return;
+      const { history, began, time } = ledger;
+      const rows = new FoldedRows(tables);
+      for (const { event, recordedAt } of history)
+        if ((handles as ReadonlySet<string>).has(event.type))
+          expect(
+            rows.attempt(dailyFiguresProjector, ledgerEventOf(ACCOUNT, event, { recordedAt })),
+          ).toBeUndefined();
+      for (let end = began - (began % DAY_MS) + DAY_MS - 1; end < time; end += DAY_MS) {
+        const { units } = await ledger.statement({ to: new Date(end).toISOString() });
+        const byDays = availableByDays(rows, end);
+        for (const [unit, closing] of Object.entries(lower(units, 'closing')))
+          expect({ end, [unit]: byDays.get(unit) ?? 0n }).toEqual({ end, [unit]: BigInt(closing) });
+      }
     }),
     { numRuns: runs(100) },
   );

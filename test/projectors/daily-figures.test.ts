@@ -217,6 +217,70 @@ describeProjector(dailyFiguresProjector, (given) => {
     });
   });
 
+  test('a movement that is recorded after midnight counts on that day, and so does an erasure', async () => {
+    const redeemed = given(ACME, reward).andLate(2, ACME, creditRedeemed(reward, 'd', 30, DAY - 1));
+    const left = { daily_counts: [counted()] };
+    await redeemed.then({
+      ...left,
+      daily_credit: [moved(), moved({ ...NEXT, redeemed: '30' })],
+      credit_items: [item({ redeemed: 30 })],
+      credit_holders: [holder(70)],
+    });
+    await redeemed.andLate(2, ACME, erasureRequested([ANN.person], { at: DAY - 1 })).then({
+      ...left,
+      daily_credit: [moved(), moved({ ...NEXT, redeemed: '30', cancelled: '70' })],
+    });
+  });
+
+  test('dates that are recorded after midnight count on their own days', async () => {
+    const available = aboutReward('RewardBecameAvailable', scheduled, 100, 3_000);
+    await given(ACME, scheduled)
+      .andLate(DAY, ACME, available, aboutReward('RewardExpired', scheduled, 100, 4_000))
+      .then({
+        daily_counts: [counted()],
+        daily_credit: [moved({ expired: '100' })],
+        credit_items: [item({ ...dateColumns, phase: 'EXPIRED' })],
+        credit_holders: [holder(0)],
+      });
+    const automatic = { dateScheduledFor: 3_000, redeemsAutomatically: true };
+    const later = rewardGranted('w1', ANN, credit(100, 'Cents'), automatic);
+    await given(ACME, later)
+      .andLate(DAY, ACME, available, creditRedeemed(later, 'd', 100, 3_000))
+      .then({
+        daily_counts: [counted()],
+        daily_credit: [moved({ redeemed: '100' })],
+        credit_items: [
+          item({ redeemed: 100, date_scheduled_for: 3_000, redeems_automatically: true }),
+        ],
+        credit_holders: [holder(0)],
+      });
+  });
+
+  test('dates that passed while a reward was cancelled count from its restoration on', async () => {
+    const restored = aboutReward('RewardRestored', scheduled, 100, DAY);
+    const cancelled = (of: typeof scheduled) => given(ACME, of, rewardCancelled(of, 100, 2_200));
+    const automatic = { dateScheduledFor: 3_000, redeemsAutomatically: true };
+    const later = rewardGranted('w1', ANN, credit(100, 'Cents'), automatic);
+    const available = aboutReward('RewardBecameAvailable', scheduled, 100, 3_000);
+    await cancelled(later)
+      .and(ACME, restored)
+      .andLate(DAY - 3_000, ACME, available, creditRedeemed(later, 'd', 100, 3_000))
+      .then({
+        daily_counts: [counted()],
+        daily_credit: [moved({ ...NEXT, restored: '100', redeemed: '100' })],
+        credit_items: [item({ redeemed: 100, redeems_automatically: true })],
+        credit_holders: [holder(0)],
+      });
+    await cancelled(scheduled)
+      .and(ACME, restored)
+      .andLate(DAY, ACME, available, aboutReward('RewardExpired', scheduled, 100, 4_000))
+      .then({
+        daily_counts: [counted()],
+        credit_items: [item({ ...dateColumns, phase: 'EXPIRED' })],
+        credit_holders: [holder(0)],
+      });
+  });
+
   test('an erasure cancels what the person had, on its day, and later events of it move nothing', async () => {
     const granted = given(ACME, reward, rewardGranted('w2', BOB, credit(5, 'Cents')));
     const left = {

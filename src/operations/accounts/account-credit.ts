@@ -1,7 +1,6 @@
 import { RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
 import {
   AccountPostings,
-  countedAt,
   POSTED_TYPES,
   type Entry,
   type LedgerAccount,
@@ -9,6 +8,7 @@ import {
 import { effectOn } from '../../bookkeeping/statement.js';
 import type { AccountEventOf } from '../../domain/account/account.events.js';
 import type { Decoded } from '../../event-log/codec.js';
+import { countedAt } from '../../domain/fact.js';
 import type { StreamEnd } from '../../event-log/event-log.js';
 import { decodedIn, entryOf, type LogReads, POSTED } from '../ledger/ledger-entries.js';
 

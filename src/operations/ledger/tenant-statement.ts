@@ -13,7 +13,7 @@ import { NotDone, notDoneAbout } from '../outcome.js';
 
 /**
  * The available credit of all accounts of a tenant and mode, by days in UTC. A movement belongs to
- * the day on which it took effect. Amounts are integers in the unit.
+ * the same day as in the statement of its account. Amounts are integers in the unit.
  */
 export type TenantStatement = Awaited<ReturnType<typeof statementOfTenant>>['result'];
 type TenantStatementUnit = ReturnType<typeof unitOf>;

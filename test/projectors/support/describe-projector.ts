@@ -14,6 +14,8 @@ import { InMemoryGeneration, rowsInOrder, type RowsOfTables } from './in-memory-
 export interface Scenario {
   /** What happened next, in another account. */
   and(account: TestAccount, ...events: readonly ProjectedEvent[]): Scenario;
+  /** The same, recorded this much after it took effect. */
+  andLate(lateMs: number, account: TestAccount, ...events: readonly ProjectedEvent[]): Scenario;
   /** These rows are in the read model, and no others. Tables that are left out are empty. */
   then(rows: Readonly<Record<string, readonly Row[]>>): Promise<void>;
   /** The last event contradicts the rows, and changes none. */
@@ -47,6 +49,8 @@ function scenarioOf(
 ): Scenario {
   return {
     and: (account, ...more) => scenarioOf(projector, effective, happened(events, account, more)),
+    andLate: (lateMs, account, ...more) =>
+      scenarioOf(projector, effective, happened(events, account, more, lateMs)),
 
     async then(expected) {
       const none = Object.fromEntries(projector.tables.map(({ name }) => [name, []]));
@@ -119,6 +123,7 @@ function happened(
   before: readonly LedgerEvent[],
   account: TestAccount,
   events: readonly ProjectedEvent[],
+  lateMs = 0,
 ): LedgerEvent[] {
   const revision = before.filter(({ stream }) => stream === account.stream).length;
   const recorded = events.map((event, index): LedgerEvent => {
@@ -127,7 +132,7 @@ function happened(
       eventId: `event-${number}`,
       revision: BigInt(revision + index),
       position: String(number).padStart(10, '0'),
-      recordedAt: event.at,
+      recordedAt: event.at + lateMs,
     });
   });
   return [...before, ...recorded];
