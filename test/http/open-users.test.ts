@@ -182,6 +182,29 @@ test('the other party of a referral is shown without address and location; the k
   expect(byFriend.referredUser).toStrictEqual(byKey.referredUser);
 });
 
+test('a tank code of a referral is shown to its owner and to the key, not to the other party', async () => {
+  const tank = { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5, when: 'STARTED' } as const;
+  await running.service.applyProgram(tenant.alias, {
+    id: 'gifts',
+    default: false,
+    referredReward: { ...tank, fuelTankCodes: ['OF-FRIEND'] },
+    referrerReward: { ...tank, fuelTankCodes: ['OF-REFERRER'] },
+  });
+  const [referrer, friend] = [ids(), ids()];
+  const made = await tenant.live.put<{ referralCodes: Json }>(at(referrer), {});
+  await tenant.live.put(at(friend), { referredByCodes: [made.body.referralCodes['gifts']] });
+  const query = `/open/referrals?referredAccountId=${friend.accountId}&referredUserId=${friend.userId}`;
+  const codesFor = async (client: ApiClient) => {
+    const { body } = await client.get<{ referrals: Record<string, Json>[] }>(query);
+    return [body.referrals[0]?.['referredReward'], body.referrals[0]?.['referrerReward']].map(
+      (reward) => reward?.['fuelTankCode'],
+    );
+  };
+  expect(await codesFor(tenant.live)).toEqual(['OF-FRIEND', 'OF-REFERRER']);
+  const own = userClient(tenant, friend.accountId, friend.userId);
+  expect(await codesFor(own)).toEqual(['OF-FRIEND', null]);
+});
+
 test('a list of referrals needs both ids of one side', async () => {
   const { accountId, userId } = ids();
   for (const client of [tenant.live, userClient(tenant, accountId, userId)])

@@ -135,16 +135,21 @@ export class Presentation {
       this.users.byPersons(scope, [...new Set(persons)]),
       this.rewards.byIds(scope, [...new Set(rewardIds.filter((id) => id !== null))]),
     ]);
+    const isOther = (accountId: string, userId: string): boolean =>
+      viewer !== undefined && (accountId !== viewer.accountId || userId !== viewer.userId);
     const userOf = (person: PersonId) =>
       presentOrNull(users.get(person), (facts) => {
         const user = userJson(facts, surroundings);
-        const isOther =
-          viewer !== undefined &&
-          (user.accountId !== viewer.accountId || user.id !== viewer.userId);
-        return isOther ? reducedForOtherParty(user) : user;
+        return isOther(user.accountId, user.id) ? reducedForOtherParty(user) : user;
       });
     const rewardOf = (id: string | null) =>
-      presentOrNull(id === null ? undefined : rewards.get(id), rewardJson);
+      presentOrNull(id === null ? undefined : rewards.get(id), (found) => {
+        const reward = rewardJson(found);
+        // A tank code is worth its amount to each person who knows it.
+        return isOther(reward.accountId, reward.userId)
+          ? { ...reward, fuelTankCode: null }
+          : reward;
+      });
     return referrals.map((referral) =>
       referralJson(referral, {
         referredUser: userOf(referral.referredPerson),
