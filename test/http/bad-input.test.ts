@@ -58,6 +58,13 @@ test('an integer that would be rounded is refused by its name, unless no shape r
     },
   );
   expect(await operated.json()).toMatchObject({ validationErrors: [`version ${reason}`] });
+  for (const value of ['9007199254740991.5', '1e300'])
+    expect(
+      await sent(
+        '/accountsync',
+        `{"id":"${accountId}","subscription":{"status":"TRIAL","value":${value}}}`,
+      ),
+    ).toEqual([400, ['subscription.value must be a number from 0 to 2^53-1']]);
   const endless = await sent(
     `/open${at}/events`,
     `{${ids},"events":[{"key":"a","fields":{"a":1e400}}]}`,

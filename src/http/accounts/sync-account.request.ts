@@ -37,10 +37,15 @@ export class SubscriptionRequest {
   @Member(nullAsMissing)
   @ValidateIf(isNeeded)
   @Must(
-    'be a number not below 0',
-    (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0,
+    'be a number from 0 to 2^53-1',
+    (value) => typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER,
   )
-  @ApiPropertyOptional({ type: Number, minimum: 0, nullable: true })
+  @ApiPropertyOptional({
+    type: Number,
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    nullable: true,
+  })
   value?: number;
 
   @Member(emptyOrNullAsMissing)
