@@ -48,6 +48,14 @@ test('a user who was deleted and exists again has the keys of before', async () 
   expect([again.status, replayed(again), again.body['userId']]).toEqual([200, 'true', null]);
 });
 
+test('no body and an empty object are one request', async () => {
+  const { accountId, id } = await person();
+  const [to, key] = [`/account/${accountId}/user/${id}/block`, personal('order')];
+  const first = await tenant.live.post(to, undefined, { key });
+  const again = await tenant.live.post(to, {}, { key });
+  expect([first.status, again.status, replayed(again)]).toEqual([200, 200, 'true']);
+});
+
 test('fields that a write token may not write leave the key free', async () => {
   const { at, own, firstName } = await person();
   const key = personal('order');

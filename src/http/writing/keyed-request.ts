@@ -43,10 +43,14 @@ export function keyedRequest(
     'fingerprint',
     method,
     canonicalTarget(target),
-    canonicalJson(body),
+    canonicalJson(isEmpty(body) ? undefined : body),
   );
   return { scope, key, fingerprint };
 }
+
+/** Where a body is optional, `{}` is none. */
+const isEmpty = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && Object.keys(body).length === 0;
 
 /** Path and query in one spelling for equal requests. */
 function canonicalTarget(target: string): string {
