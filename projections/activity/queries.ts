@@ -60,6 +60,24 @@ export class ActivityQueries {
     return new Map(found.flatMap(({ staff: id, name }) => (name === null ? [] : [[id, name]])));
   }
 
+  /** Operations with a reason about people, the oldest first. */
+  about(persons: readonly string[], operations: readonly string[]): Promise<ActivityRow[]> {
+    return this.reads.all({
+      name: 'activity_about',
+      prepared: true,
+      values: { persons: [...persons], operations: [...operations] },
+      build: (rm, given, gone) =>
+        rm
+          .selectFrom('activity')
+          .where('about', '=', sql<string>`any(${given.persons})`)
+          .where('operation', '=', sql<string>`any(${given.operations})`)
+          .where((row) => row.not(gone.is(row.ref('about'))))
+          .orderBy('at')
+          .orderBy('event_id')
+          .select(({ fn }) => fn.toJson('activity').as('json')),
+    });
+  }
+
   /** Newest first, ties by id. The total is counted up to `ACTIVITY_COUNTED_MAX`. */
   // eslint-disable-next-line max-lines-per-function -- one statement
   async page(

@@ -443,6 +443,19 @@ test('support grants credit of a unit with a space, shown in the currency of the
   expect(granted.text).not.toContain('$10.00');
 });
 
+test('the page of an account shows the operator and the reason of a block', async () => {
+  const { accountId, userId } = await rewarded(5);
+  const path = ofTenant(`/accounts/${accountId}`);
+  const reason = 'Three accounts with one card';
+  await post('sam', path, { action: 'block', user: userId, reason, key: accountId });
+  const { text } = await get('fay', path);
+  expect(text).toMatch(/was blocked by sam on <time[^>]*>[^<]*<\/time>: Three accounts/);
+  expect(text).toContain(`was blocked. Reason: ${reason}</b>`);
+  const viewed = (await get('vic', path)).text;
+  expect(viewed).toContain('was blocked by sam on');
+  expect(viewed).not.toContain(reason);
+});
+
 test('a grant is confirmed again when its amount has become another one', async () => {
   const { alias, live } = await running.service.createTenant();
   const { accountId, id: user, at } = await aPerson(live);

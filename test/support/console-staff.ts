@@ -107,7 +107,8 @@ export const figures = ({ text }: Page, name: string): string[] =>
     .filter(([, figure]) => figure === name)
     .map(([, , value = '']) => value);
 
-export const shownEvents = ({ text }: Page): number => text.split('<details><summary>').length - 1;
+export const shownEvents = ({ text }: Page): number =>
+  text.split('<details><summary class="line">').length - 1;
 
 export const ofTenant = (path = ''): string => `/console/tenants/${tenant.alias}/live${path}`;
 

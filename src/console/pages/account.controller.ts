@@ -1,5 +1,6 @@
 import { Param } from '@nestjs/common';
 import { accountHistory, type AccountHistory } from '../../operations/accounts/account-history.js';
+import { blocksIn } from '../../operations/accounts/block-reasons.js';
 import { referralsMade } from '../../operations/accounts/account-referrals.js';
 import { EVENT_KINDS } from '../../operations/accounts/event-in-words.js';
 import { CustomerReads } from '../../operations/customers/lists/customer-lists.js';
@@ -11,6 +12,7 @@ import { redirected, sendPage } from '../console-answers.js';
 import { TenantCall } from '../console-call.js';
 import { FormAt, PageAt, TenantPage } from '../console-routes.js';
 import {
+  blocksView,
   headerView,
   madeTable,
   peopleTable,
@@ -27,6 +29,7 @@ import { accountPath, viewedAccount } from './customer-columns.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const content = template('account');
+const READ_MODELS = ['accounts', 'users', 'rewards', 'referrals', 'activity'] as const;
 
 /** One account: people, balances, rewards, referrals, why, and everything that happened. */
 @TenantPage('accounts')
@@ -56,7 +59,7 @@ export class ConsoleAccountController {
     sent?: ActionResult,
   ): Promise<string> {
     const { core } = this.pages;
-    await this.pages.caughtUp(call.ledger, 'accounts', 'users', 'rewards', 'referrals');
+    await this.pages.caughtUp(call.ledger, ...READ_MODELS);
     // After the wait: the currency of a new account is in its read models.
     const money = await this.pages.moneyOf(call.ledger, accountId);
     const asked = queried(call.query, 'asOf', 'position', 'before', 'kind');
@@ -169,7 +172,7 @@ export class ConsoleAccountController {
         referrerPath: accountPath(call.tenantPath, found.referral.referrerAccount),
       },
       made: madeTable(made, call.tenantPath),
-      events: found.events,
+      ...blocksView(found, await blocksIn(core, call.ledger, found), showsPersonal),
       ...timelineLinks(found, path, { ...kept, kind }),
       isSupport: isSupport && isNow,
       statementPath: hasRole(call.operator, ['finance', 'viewer'])

@@ -5,6 +5,7 @@ import type {
   ShownPerson,
   ShownReward,
 } from '../../operations/accounts/account-history.js';
+import type { Block } from '../../operations/accounts/block-reasons.js';
 import type { ReferralsMade } from '../../operations/accounts/account-referrals.js';
 import type { TenantCall } from '../console-call.js';
 import { amountCell, idCell, stateCell, textCell, timeCell } from './cells.js';
@@ -30,14 +31,42 @@ const TAKEN: ReadonlySet<string> = new Set(['redeemed', 'expired', 'cancelled'])
 
 /** Name, state and codes of an account. */
 export function headerView({ people, isOpen, state, eventCount }: AccountHistory) {
-  const [first] = people;
+  const [first, second] = people;
   const word = isOpen ? (state ?? 'Trial') : eventCount === 0 ? 'Not opened yet' : 'Forgotten';
   const isBlocked = people.some(({ blockedSince }) => blockedSince !== null);
   return {
-    name: people.length === 1 && first?.userId ? first.name : null,
+    name: first?.userId ? namesOf(first, second, people.length - 1) : null,
     state: stateView(word),
     blocked: isBlocked ? stateView('Blocked') : null,
     codes: people.flatMap(({ codes }) => codes.slice(-1)).slice(0, 3),
+  };
+}
+
+/** `Jana Frank and Ben Rossi`, `Jana Frank and 3 others`. */
+const namesOf = (first: ShownPerson, second: ShownPerson | undefined, others: number): string =>
+  second === undefined
+    ? first.name
+    : `${first.name} and ${others === 1 ? second.name : `${others} others`}`;
+
+/** The timeline with the reasons of blocks, and the newest three that hold. */
+export function blocksView(
+  { people, events }: AccountHistory,
+  blocks: ReadonlyMap<string, Block>,
+  showsPersonal: boolean,
+) {
+  const reasonOf = (block: Block | undefined) => (showsPersonal ? block?.reason : null) ?? null;
+  return {
+    blocks: people
+      .filter(({ blockedSince }) => blockedSince !== null)
+      .slice(-3)
+      .map(({ person, name, blockedSince: since }) => {
+        const block = [...blocks.values()].find(
+          (one) => one.person === person && new Date(one.at).toISOString() === since,
+        );
+        const shown = showsPersonal ? name : capital(name);
+        return { name: shown, since, by: block?.by, reason: reasonOf(block) };
+      }),
+    events: events.map((event) => ({ ...event, reason: reasonOf(blocks.get(event.eventId)) })),
   };
 }
 

@@ -116,6 +116,7 @@ export class ShownAccount {
       const codes = showsPersonal ? [...user.codes.values()].map(({ code }) => code) : [];
       return [
         {
+          person,
           /** Null where it is not shown, or forgotten; so is the address. */
           userId: profile?.id ?? null,
           name: this.known.nameOf(person),
