@@ -183,7 +183,12 @@ test('a correction is previewed, proposed by one and booked by another, once', a
 test('a refused correction keeps its entries, and is sent again with another key', async () => {
   const { accountId, userId } = await rewarded(1_000);
   const fields = { account: accountId, user: userId, amount: '5', reason: 'late' };
-  for (const wrong of [{ unit: 'CENTZ' }, { unit: 'CENTS', amount: '1,250.00' }]) {
+  const wrongs: readonly (readonly [object, string])[] = [
+    [{ unit: 'CENTZ' }, 'Choose a unit'],
+    [{ unit: 'CENTS', amount: '1,250.00' }, 'Type one of them'],
+    [{ unit: 'CENTS', amount: '-12.50' }, '$12.50 is more than the available $10.00.'],
+  ];
+  for (const [wrong, why] of wrongs) {
     const refused = await post('fay', ofTenant('/corrections'), {
       action: 'propose',
       key: 'used',
@@ -191,6 +196,7 @@ test('a refused correction keeps its entries, and is sent again with another key
       ...wrong,
     });
     expect(refused.status).toBe(400);
+    expect(refused.text).toContain(why);
     expect(refused.text).toContain('value="late"');
     expect(refused.text).toContain('aria-invalid="true"');
     expect(refused.text).not.toContain('name="key" value="used"');

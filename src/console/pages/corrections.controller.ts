@@ -19,7 +19,7 @@ import { redirected, sendPage } from '../console-answers.js';
 import { TenantCall } from '../console-call.js';
 import { FilePageFor, FormFor, TenantPage } from '../console-routes.js';
 import { proposalsShown } from '../view/corrections-view.js';
-import { faultAt, faultsOf, noAccount, type Faults } from '../view/faults.js';
+import { faultAt, faultsOf, faultsOfCorrection, noAccount, type Faults } from '../view/faults.js';
 import { hasRole } from '../view/navigation.js';
 import { amountText, template } from '../view/templates.js';
 import { typedAmount } from '../view/typed-amount.js';
@@ -85,8 +85,8 @@ export class ConsoleCorrectionsController {
     if ('problem' in read) return this.page(call, faultAt('amount', read.problem));
     const request = { ...call.scope, ...typed, amount: read.amount, newUnit: false };
     const preview = await outcomeOf(() => correctionPreview(this.pages.core, call.ledger, request));
-    if (preview instanceof NotDone) return this.page(call, faultsOf(preview));
     const text = textOf(account, typed.unit);
+    if (preview instanceof NotDone) return this.page(call, faultsOfCorrection(preview, text));
     const shown: Preview = {
       booked: `${text(read.amount)} = ${amountText(read.amount, typed.unit, undefined)}`,
       before: text(preview.balance),
@@ -124,7 +124,9 @@ export class ConsoleCorrectionsController {
       return redirected(call, `${call.tenantPath}/corrections`, done);
     if (outcome.code === 'PROPOSAL_IS_OWN' || outcome.code === 'PROPOSAL_OF_OTHERS')
       throw new ApiError('FORBIDDEN', { message: faultsOf(outcome).problems.join() });
-    return this.page(call, faultsOf(outcome));
+    // The page shows the refusal at the proposal, on current figures.
+    const isOfBalance = outcome.code === 'REDEMPTION_NOT_POSSIBLE';
+    return this.page(call, isOfBalance ? faultAt(null, NOT_BOOKED) : faultsOf(outcome));
   }
 
   @FilePageFor('finance', 'support')
@@ -166,6 +168,7 @@ export class ConsoleCorrectionsController {
   }
 }
 
+const NOT_BOOKED = 'The correction is not booked: the user has less credit than it takes away.';
 const NOTHING: Typed = { account: '', user: '', unit: '', amount: '', reason: '' };
 
 /** What a form lacks; undefined: nothing. */

@@ -11,6 +11,7 @@ import type { TenantCall } from '../console-call.js';
 import { accountPath } from '../pages/customer-columns.js';
 import type { TenantPages } from '../pages/tenant-pages.js';
 import { amountCell, idCell, stateCell, textCell, timeCell } from './cells.js';
+import { faultsOfCorrection } from './faults.js';
 import { hasRole } from './navigation.js';
 import { tablesOf } from './page-tables.js';
 import { column, type TableColumn } from './table.js';
@@ -105,7 +106,8 @@ async function waitingView(
       preview === null || preview instanceof NotDone
         ? null
         : { balance: preview.balance, before: text(preview.balance), after: text(preview.after) },
-    refusal: preview instanceof NotDone ? preview.text() : null,
+    refusal:
+      preview instanceof NotDone ? faultsOfCorrection(preview, text).problems.join('; ') : null,
   };
 }
 

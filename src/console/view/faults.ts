@@ -1,3 +1,4 @@
+import { TooLittleCredit } from '../../operations/ledger/correction-preview.js';
 import { NotDone, linesOf } from '../../operations/outcome.js';
 import { ThemeNotDone } from '../../operations/themes/theme-commands.js';
 import type { Wrong } from './field.js';
@@ -40,6 +41,15 @@ export function faultsIn(problems: readonly string[], fields: FieldNames): Fault
   return { problems, wrong };
 }
 
+/** Of a correction that was refused. @param text writes an amount of its unit. */
+export const faultsOfCorrection = (refused: NotDone, text: (amount: number) => string): Faults =>
+  refused instanceof TooLittleCredit
+    ? faultAt(
+        'amount',
+        `${text(refused.asked)} is more than the available ${text(refused.available)}.`,
+      )
+    : faultsOf(refused);
+
 /** One fault, of one field; null: of none. */
 export const faultAt = (id: string | null, problem: string): Faults => ({
   problems: [problem],
@@ -63,8 +73,21 @@ export const withFaults = (one: Faults, other: Faults): Faults => ({
 function problemsOf(outcome: NotDone): readonly string[] {
   const themeFaults = outcome instanceof ThemeNotDone ? outcome.theme.details : undefined;
   if (themeFaults !== undefined && themeFaults.length > 0) return themeFaults;
-  return linesOf(outcome.reasons, (member) => ownMember(LABELS, member) ?? member);
+  return linesOf(outcome.reasons, (member) => ownMember(LABELS, member) ?? member).map(
+    inPlainWords,
+  );
 }
+
+/** A line without kinds of actors, ISO times, and codes in place of a sentence. */
+const inPlainWords = (line: string): string =>
+  line
+    .replace(
+      /^(?:refused: )?([A-Z]+(?:_[A-Z]+)*)$/,
+      (_, code: string) =>
+        `${code.slice(0, 1)}${code.slice(1).toLowerCase().replaceAll('_', ' ')}.`,
+    )
+    .replaceAll(/\b(?:operator|cli):(?=\S)/g, '')
+    .replaceAll(/\b(\d{4}-\d\d-\d\d)T(\d\d:\d\d)[\d:.]*Z/g, '$1 $2 UTC');
 
 /** Labels of fields that several pages have, by the member of a request that each fills. */
 const LABELS: Readonly<Record<string, string>> = {

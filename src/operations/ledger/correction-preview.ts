@@ -6,7 +6,7 @@ import { personal } from '../../domain/personal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
 import { changedMeanwhile } from '../accounts/last-change.js';
-import { outcomeOf } from '../outcome.js';
+import { NotDone, outcomeOf } from '../outcome.js';
 import { notAdjusted } from './ledger-adjustment.js';
 import { POSTED } from './ledger-entries.js';
 import type { ShownProposal } from './ledger-proposals.js';
@@ -30,6 +30,16 @@ interface AskedPreview {
   readonly amount: number;
 }
 
+/** A correction would take more than its user has. Pages write the amounts as money. */
+export class TooLittleCredit extends NotDone {
+  constructor(
+    readonly asked: number,
+    readonly available: number,
+  ) {
+    super('REDEMPTION_NOT_POSSIBLE', [`${asked} is more than the available ${available}`]);
+  }
+}
+
 /**
  * The available credit of an account now, and after a correction: integers of the unit.
  * @throws {NotDone} where it is refused.
@@ -40,6 +50,11 @@ export async function correctionPreview(
   { account, user, unit, amount }: AskedPreview,
 ) {
   const { state, now } = await accountNow(core, scope, account);
+  const person = state.status === 'open' ? state.personsByUserId.get(user) : undefined;
+  if (state.status === 'open' && person !== undefined && amount < 0) {
+    const available = availableOf(state.spendable, { unit, now, person });
+    if (available + amount < 0) throw new TooLittleCredit(-amount, available);
+  }
   const unnamed = personal('', '');
   const decision = adjustCredit(state, {
     type: 'AdjustCredit',

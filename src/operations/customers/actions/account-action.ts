@@ -149,6 +149,10 @@ function notActed(refusal: Refused, asked: AskedOfAccount): NotDone {
     USER_ALREADY_BLOCKED: 'The user is blocked already.',
     USER_NOT_BLOCKED: 'The user is not blocked.',
     REWARD_NOT_FOUND: 'There is no such reward in this account.',
+    REWARD_NOT_CANCELLABLE:
+      'The reward cannot be cancelled: some of it is redeemed, it was granted as not cancellable, or the payment provider pays it.',
+    REWARD_DATES_INVALID: 'The expiry must lie in the future.',
+    AMOUNT_TOO_LARGE: 'The account cannot hold so much credit: grant less.',
     DO_NOT_TRACK: 'This person is refused: the user id cannot be registered again.',
   };
   const line = lines[refused];
