@@ -293,7 +293,7 @@ function injected(parts: ModuleParts, { config, logger }: ServiceOptions): reado
     new FileDownloads(core.downloads, new DownloadPlaces()),
     new SigningKeys(core.pool, core.webhookKeysSealer),
     new EventDownloads(pages),
-    new ShareLinkRedirects(parts.visits, core.owners, core.tenants, publicUrl),
+    new ShareLinkRedirects(parts.visits, core.owners, publicUrl),
     calls,
     operations,
     new ImportStarts(calls, operations),
@@ -317,8 +317,8 @@ function shown(parts: ModuleParts, gateway: CommandGateway, { smtp }: Config): r
     customersOf(parts, balances),
     themes,
     new UserLookUps(gateway, users, codes, names),
-    new Presentation(tenants, users, rewards, publicUrl),
-    new SharePages(owners, tenants, core.themeRows, themes, publicUrl),
+    new Presentation(users, rewards, publicUrl),
+    new SharePages(owners, core.themeRows, themes, publicUrl),
     new MailPreviews({
       themes,
       tenants,
@@ -328,13 +328,7 @@ function shown(parts: ModuleParts, gateway: CommandGateway, { smtp }: Config): r
       publicUrl,
       mailFrom,
     }),
-    new CodeLookUps(gateway, codes, tenants),
-    new AccountDiscounts(
-      accounts,
-      balances,
-      codes,
-      new Coupons(core.streams, owners, tenants, names),
-      tenants,
-    ),
+    new CodeLookUps(gateway, codes),
+    new AccountDiscounts(accounts, balances, codes, new Coupons(core.streams, owners, names)),
   ];
 }

@@ -2,7 +2,8 @@ import type { AccountQueries } from '../../../projections/accounts/queries.js';
 import type { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import type { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
-import type { TenantDirectory } from '../../tenants/tenant-directory.js';
+import { ledgerTime } from '../../tenants/tenant-directory.js';
+import type { Call } from '../credentials/call.js';
 import { nameOfOwner } from '../referral-codes/code-details.response.js';
 import type { Coupons } from './coupons.js';
 import { discountOfAccountJson, type DiscountOfAccountResponse } from './discount.response.js';
@@ -17,18 +18,18 @@ export class AccountDiscounts {
     private readonly balances: RewardBalanceQueries,
     private readonly codes: ReferralCodeQueries,
     private readonly coupons: Coupons,
-    private readonly tenants: Pick<TenantDirectory, 'now'>,
   ) {}
 
   /** @param couponCode as sent. @returns undefined for an unknown account. */
   async find(
-    scope: Scope,
+    call: Pick<Call, 'scope' | 'tenant'>,
     accountRef: AccountRef,
     couponCode: string | undefined,
   ): Promise<DiscountOfAccountResponse | undefined> {
+    const { scope, tenant } = call;
     const account = await this.accounts.byRef(scope, accountRef);
     if (!account) return undefined;
-    const now = await this.tenants.now(scope);
+    const now = ledgerTime(tenant, scope.mode);
     const [balances, referrerName] = await Promise.all([
       this.balances.list(scope, { accountRef, type: 'PCT_DISCOUNT', now }),
       this.nameOf(scope, account.referralCode),
@@ -36,7 +37,7 @@ export class AccountDiscounts {
     const mayWait = account.referralCode !== null && balances.length === 0;
     const coupon =
       mayWait || couponCode !== undefined
-        ? await this.coupons.find(scope, accountRef, couponCode)
+        ? await this.coupons.find(call, accountRef, couponCode)
         : undefined;
     return discountOfAccountJson(account.accountId, balances, referrerName, coupon);
   }

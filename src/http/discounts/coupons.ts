@@ -1,13 +1,14 @@
 import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
-import { ledgerTime, type TenantDirectory } from '../../tenants/tenant-directory.js';
+import { ledgerTime } from '../../tenants/tenant-directory.js';
 import { reasonAgainstAccount } from '../../domain/account/referral/referral.js';
 import { NOTHING_PROVIDED } from '../../domain/need.js';
 import type { Program } from '../../domain/program.js';
 import { REFERRAL_CODE } from '../../domain/referral-code.js';
-import type { AccountRef, Scope } from '../../domain/scope.js';
+import type { AccountRef } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
+import type { Call } from '../credentials/call.js';
 import { nameOfOwner } from '../referral-codes/code-details.response.js';
 import type { CouponFacts } from './discount.response.js';
 
@@ -16,7 +17,6 @@ export class Coupons {
   constructor(
     private readonly streams: Pick<ReadableStreams, 'accounts'>,
     private readonly owners: CodeOwners,
-    private readonly tenants: TenantDirectory,
     private readonly names: KeyedNames,
   ) {}
 
@@ -26,7 +26,7 @@ export class Coupons {
    * @param couponCode as sent.
    */
   async find(
-    scope: Scope,
+    { scope, tenant }: Pick<Call, 'scope' | 'tenant'>,
     account: AccountRef,
     couponCode: string | undefined,
   ): Promise<CouponFacts | undefined> {
@@ -36,11 +36,8 @@ export class Coupons {
     const waiting = isWaiting ? state.attribution : null;
     const code = waiting === null ? couponCode : waiting.code;
     if (code === undefined || code === null || !REFERRAL_CODE.test(code)) return undefined;
-    const [owner, tenant] = await Promise.all([
-      this.owners.find(scope, code),
-      this.tenants.find(scope.tenant),
-    ]);
-    if (!owner || !tenant || owner.referrer.blocked) return undefined;
+    const owner = await this.owners.find(scope, code);
+    if (!owner || owner.referrer.blocked) return undefined;
     const now = ledgerTime(tenant, scope.mode);
     const attributing = { now, account, referralId: '', provided: NOTHING_PROVIDED };
     if (waiting === null && reasonAgainstAccount(state, owner, attributing) !== undefined)

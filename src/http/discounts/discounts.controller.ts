@@ -45,11 +45,10 @@ export class DiscountsController {
     @Param('accountId') accountId: string,
     @Parameters() query: Query,
   ) {
-    const { scope } = call;
-    const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
+    const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     const couponCode = codeQuery(query, 'couponCode');
     await this.gateway.readable(call, ['accounts', 'reward-balances', 'referral-codes'], account);
-    const discount = await this.discounts.find(scope, account, couponCode);
+    const discount = await this.discounts.find(call, account, couponCode);
     if (!discount) throw new ApiError('ACCOUNT_NOT_FOUND');
     return discount;
   }

@@ -54,8 +54,8 @@ export class PersonalDataController {
         now: ledgerTime(call.tenant, call.mode),
       }),
     ]);
-    const [referredBy] = await this.presentation.referrals(call.scope, received.items);
-    const record = personalRecordJson(facts, await this.presentation.user(call.scope, facts), {
+    const [referredBy] = await this.presentation.referrals(call, received.items);
+    const record = personalRecordJson(facts, this.presentation.user(call, facts), {
       referredByReferral: referredBy ?? null,
       rewardBalances: balances.map(balanceJson),
     });
@@ -68,7 +68,7 @@ export class PersonalDataController {
       }),
       referrals: pages<ReferralResponse, ReferralPlace>(async (after) => {
         const { items, next } = await this.referrals.pageMadeBy(call.scope, whose, after, PAGE);
-        return { items: await this.presentation.referrals(call.scope, items), next };
+        return { items: await this.presentation.referrals(call, items), next };
       }),
     };
     void call.reply.header('content-type', 'application/json; charset=utf-8');

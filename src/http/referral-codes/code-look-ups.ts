@@ -1,6 +1,4 @@
 import type { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
-import type { TenantDirectory } from '../../tenants/tenant-directory.js';
-import type { Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { ApiError } from '../edge/api-error.js';
@@ -19,7 +17,6 @@ export class CodeLookUps {
   constructor(
     private readonly gateway: CommandGateway,
     private readonly codes: ReferralCodeQueries,
-    private readonly tenants: TenantDirectory,
   ) {}
 
   /** @throws {ApiError} REFERRAL_CODE_NOT_FOUND, also if the code's user is blocked. */
@@ -30,7 +27,7 @@ export class CodeLookUps {
     if (found) await this.gateway.refuseUnreadable(found.accountRef);
     if (!found || found.ownerBlocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     const owner = { firstName: found.ownerFirstName, lastName: found.ownerLastName };
-    return this.shown(call.scope, {
+    return this.shown(call.tenant, {
       code: found.code,
       dateCreated: found.dateCreated,
       programId: found.programId,
@@ -39,33 +36,18 @@ export class CodeLookUps {
   }
 
   /** With the referred side's reward in the program's current version. */
-  async shown(
-    { tenant }: Scope,
-    details: Omit<CodeDetails, 'reward'>,
-  ): Promise<CodeDetailsResponse> {
-    const program = programOf(await this.tenant(tenant), details.programId);
+  shown(tenant: OpenTenant, details: Omit<CodeDetails, 'reward'>): CodeDetailsResponse {
+    const program = programOf(tenant, details.programId);
     return codeDetailsJson({ ...details, reward: program?.referredReward?.value ?? null });
   }
 
   /** An applied code whose owner was deleted. @param programId of the referral. */
-  async applied(
-    scope: Scope,
+  applied(
+    tenant: OpenTenant,
     dateCreated: number,
-    programId: string | undefined,
-  ): Promise<AppliedCodeResponse> {
-    const { defaultProgramId } = await this.tenant(scope.tenant);
-    const details = {
-      code: '',
-      dateCreated,
-      programId: programId ?? defaultProgramId,
-      owner: { firstName: null, lastName: null },
-    };
-    return { ...(await this.shown(scope, details)), code: null };
-  }
-
-  private async tenant(alias: string): Promise<OpenTenant> {
-    const tenant = await this.tenants.find(alias);
-    if (!tenant) throw new ApiError('TENANT_NOT_FOUND');
-    return tenant;
+    programId = tenant.defaultProgramId,
+  ): AppliedCodeResponse {
+    const owner = { firstName: null, lastName: null };
+    return { ...this.shown(tenant, { code: '', dateCreated, programId, owner }), code: null };
   }
 }

@@ -65,11 +65,11 @@ export class ReferralCodesController {
       // Deleted meanwhile: the referral stays, and the answer contains no name.
       if (!found)
         return this.codes.applied(
-          call.scope,
+          call.tenant,
           await this.owners.reservedAt(call.scope, code),
           state.attribution?.programId,
         );
-      return this.codes.shown(call.scope, {
+      return this.codes.shown(call.tenant, {
         code: found.code,
         dateCreated: found.since,
         programId: found.programId,

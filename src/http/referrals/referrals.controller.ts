@@ -94,7 +94,7 @@ export class ReferralsController {
     await this.gateway.readable(call, READ_MODELS, accountOfId(id));
     const found = await this.referrals.byId(call.scope, id);
     if (!found) throw new ApiError('REFERRAL_NOT_FOUND');
-    return (await this.presentation.referrals(call.scope, [found]))[0];
+    return (await this.presentation.referrals(call, [found]))[0];
   }
 
   @Post('referrals/moderate')
@@ -118,7 +118,7 @@ export class ReferralsController {
     return {
       count: items.length,
       totalCount,
-      referrals: await this.presentation.referrals(call.scope, items, viewer),
+      referrals: await this.presentation.referrals(call, items, viewer),
     };
   }
 

@@ -1,5 +1,5 @@
 import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
-import type { TenantDirectory } from '../../tenants/tenant-directory.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import { ApiError } from '../edge/api-error.js';
@@ -8,6 +8,7 @@ import type { ShareLinkVisits } from './share-link-visits.js';
 import type { EngagementMedium, ShareMedium } from '../../presenting/share-links.response.js';
 
 export interface FollowedLink {
+  readonly tenant: OpenTenant;
   readonly scope: Scope;
   readonly code: string;
   readonly shareMedium: ShareMedium;
@@ -21,7 +22,6 @@ export class ShareLinkRedirects {
   constructor(
     private readonly visits: Pick<ShareLinkVisits, 'add'>,
     private readonly owners: CodeOwners,
-    private readonly tenants: TenantDirectory,
     private readonly publicUrl: () => string,
   ) {}
 
@@ -31,12 +31,9 @@ export class ShareLinkRedirects {
    * @throws {ApiError} REFERRAL_CODE_NOT_FOUND for an unknown code or a blocked user's.
    */
   async targetOf(link: FollowedLink): Promise<string> {
-    const { scope, code, shareMedium, engagementMedium } = link;
-    const [owner, tenant] = await Promise.all([
-      this.owners.find(scope, code),
-      this.tenants.find(scope.tenant),
-    ]);
-    if (!owner || !tenant || owner.referrer.blocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+    const { tenant, scope, code, shareMedium, engagementMedium } = link;
+    const owner = await this.owners.find(scope, code);
+    if (!owner || owner.referrer.blocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     const target = new URL(
       programOf(tenant, owner.programId)?.landingPage ??
         new ShareLinks(this.publicUrl(), scope).page(owner.code),

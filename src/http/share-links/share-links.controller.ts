@@ -37,7 +37,7 @@ export class ShareLinksController {
   @ApiOkResponse({ type: ShareLinksResponse })
   @Fails('USER_NOT_FOUND')
   async links(@Call() call: Call, @Param() path: UserPath) {
-    return this.presentation.shareLinks(call.scope, await this.users.byPath(call, path));
+    return this.presentation.shareLinks(call, await this.users.byPath(call, path));
   }
 
   @Get('account/:accountId/user/:userId/shareurls')
@@ -60,6 +60,6 @@ export class ShareLinksController {
       share: choiceQuery(query, 'shareMedium', SHARE_MEDIA),
       programId: textQuery(query, 'programId'),
     };
-    return this.presentation.shareUrls(call.scope, await this.users.byPath(call, path), only);
+    return this.presentation.shareUrls(call, await this.users.byPath(call, path), only);
   }
 }

@@ -45,6 +45,7 @@ export class ShortLinksController {
 
   private async lead(call: Call, mode: Mode, code: string, query: Query): Promise<void> {
     const target = await this.redirects.targetOf({
+      tenant: call.tenant,
       scope: ledgerOf(call.tenant, mode),
       code: referralCode(code),
       shareMedium: mediumIn(query['m'], SHARE_MEDIA),

@@ -45,7 +45,12 @@ export class SharePagesController {
     const wanted = referralCode(code);
     await this.gateway.readable({ ...call, scope }, []);
     const acceptLanguage = call.headers['accept-language'];
-    const page = await this.pages.find({ scope, code: wanted, acceptLanguage });
+    const page = await this.pages.find({
+      tenant: call.tenant,
+      scope,
+      code: wanted,
+      acceptLanguage,
+    });
     if (page === undefined) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     return sendPage(call.reply, page);
   }

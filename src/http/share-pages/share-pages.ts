@@ -1,5 +1,5 @@
 import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
-import type { TenantDirectory } from '../../tenants/tenant-directory.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import { nameOfOwner } from '../referral-codes/code-details.response.js';
@@ -14,6 +14,7 @@ import type { HtmlPage } from './page-document.js';
 import { sharePage } from './share-page.js';
 
 export interface PageRequest {
+  readonly tenant: OpenTenant;
   readonly scope: Scope;
   readonly code: string;
   readonly acceptLanguage: string | undefined;
@@ -23,7 +24,6 @@ export interface PageRequest {
 export class SharePages {
   constructor(
     private readonly owners: CodeOwners,
-    private readonly tenants: TenantDirectory,
     private readonly rows: Pick<ThemeRows, 'versions'>,
     private readonly themes: Themes,
     private readonly publicUrl: () => string,
@@ -32,14 +32,11 @@ export class SharePages {
   /**
    * A code's page in the visitor's language; undefined for codes that short links do not accept.
    */
-  async find({ scope, code, acceptLanguage }: PageRequest): Promise<HtmlPage | undefined> {
-    const [owner, tenant] = await Promise.all([
-      this.owners.find(scope, code),
-      this.tenants.find(scope.tenant),
-    ]);
-    if (!owner || !tenant || owner.referrer.blocked) return undefined;
+  async find({ tenant, scope, ...asked }: PageRequest): Promise<HtmlPage | undefined> {
+    const owner = await this.owners.find(scope, asked.code);
+    if (!owner || owner.referrer.blocked) return undefined;
     const own = await this.rows.versions(scope);
-    const found = localeFor(acceptedLocales(acceptLanguage), (locale) => own.has(locale));
+    const found = localeFor(acceptedLocales(asked.acceptLanguage), (locale) => own.has(locale));
     const { theme } = await this.themes.themeFor(scope.tenant, scope.mode, found);
     const locale = found ?? DEFAULT_LANGUAGE;
     const promised = programOf(tenant, owner.programId)?.referredReward?.value;

@@ -53,7 +53,7 @@ export class CookieUsersController {
       command: { type: 'UpsertUser', ...fields, openAccount: accountId, seen: call.seen },
       check: granted && { type: 'CheckUserFields', ...fields },
       respond: (written) =>
-        this.presentation.written(scope, written, { account, userId }, USER_FIELDS.standard),
+        this.presentation.written(call, written, { account, userId }, USER_FIELDS.standard),
       personalFields: (written, user) => personalFieldsOfUser(written, userId, user),
     });
   }

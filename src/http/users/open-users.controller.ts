@@ -87,7 +87,7 @@ export class OpenUsersController {
   async user(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query) {
     const selection = fieldSelection(query, USER_FIELDS);
     const facts = await this.users.byPath(call, path);
-    return selectedUserJson(await this.presentation.user(call.scope, facts), facts, selection);
+    return selectedUserJson(this.presentation.user(call, facts), facts, selection);
   }
 
   @Get('open/user')
@@ -96,7 +96,7 @@ export class OpenUsersController {
   @ApiOkResponse({ type: PublicUserResponse })
   @Fails('REFERRAL_CODE_NOT_FOUND')
   async byCode(@Call() call: Call, @QueryParameters() query: Query) {
-    return this.presentation.publicUser(call.scope, await this.users.byCode(call, query, false));
+    return this.presentation.publicUser(call, await this.users.byCode(call, query, false));
   }
 
   private write(call: Call, path: UserPath, { query, body, mustBeNew }: UserWrite) {
@@ -118,7 +118,7 @@ export class OpenUsersController {
       },
       check: granted && { type: 'CheckUserFields', ...fields },
       respond: (written) =>
-        this.presentation.written(call.scope, written, { account, userId }, selection),
+        this.presentation.written(call, written, { account, userId }, selection),
       status: mustBeNew ? 201 : 200,
       personalFields: (written, user) => personalFieldsOfUser(written, userId, user),
     });

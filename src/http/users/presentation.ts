@@ -1,15 +1,14 @@
 import type { RewardQueries } from '../../../projections/rewards/queries.js';
 import type { UserQueries } from '../../../projections/users/queries.js';
-import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { PersonId } from '../../domain/account/account.events.js';
 import {
   type ReferralFacts,
   userFacts,
   type UserFacts,
 } from '../../domain/account/account.facts.js';
-import type { AccountRef, Scope } from '../../domain/scope.js';
+import type { AccountRef } from '../../domain/scope.js';
 import { publicUserOf } from '../../domain/tenant/open-rules.js';
-import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import type { Call } from '../credentials/call.js';
 import { ApiError } from '../edge/api-error.js';
 import { referralJson, type ReferralResponse } from '../../presenting/referral.response.js';
 import { rewardJson } from '../../presenting/reward.response.js';
@@ -27,9 +26,7 @@ import {
   publicUserJson,
   selectedUserJson,
   userJson,
-  userListItemJson,
   type PublicUserResponse,
-  type UserListItemResponse,
   type UserResponse,
 } from '../../presenting/user.response.js';
 import type { Written } from '../writing/command-gateway.js';
@@ -40,6 +37,8 @@ interface Viewer {
   readonly userId: string;
 }
 
+type OfTenant = Pick<Call, 'scope' | 'tenant'>;
+
 export interface UserOfAccount {
   readonly account: AccountRef;
   readonly userId: string;
@@ -48,19 +47,18 @@ export interface UserOfAccount {
 /** Combines facts with links, programs and other parties for the presenters. */
 export class Presentation {
   constructor(
-    private readonly tenants: TenantDirectory,
     private readonly users: UserQueries,
     private readonly rewards: RewardQueries,
     private readonly publicUrl: () => string,
   ) {}
 
-  async user(scope: Scope, facts: UserFacts, newlyReferred = false): Promise<UserResponse> {
-    return userJson(facts, { ...(await this.surroundings(scope)), newlyReferred });
+  user(call: OfTenant, facts: UserFacts, newlyReferred = false): UserResponse {
+    return userJson(facts, { ...this.surroundings(call), newlyReferred });
   }
 
   /** The user after a write. @throws {ApiError} USER_NOT_FOUND when the write has no user. */
-  async written(
-    scope: Scope,
+  written(
+    call: OfTenant,
     { state, events }: Written,
     { account, userId }: UserOfAccount,
     selection?: readonly string[],
@@ -71,46 +69,41 @@ export class Presentation {
     const newlyReferred = events.some(
       (event) => event.type === 'ReferralStarted' && event.referred.person === person,
     );
-    const user = await this.user(scope, facts, newlyReferred);
+    const user = this.user(call, facts, newlyReferred);
     return selection === undefined ? user : selectedUserJson(user, facts, selection);
   }
 
   /** A user as the tenant shows it publicly. */
-  async publicUser({ tenant }: Scope, facts: UserFacts): Promise<PublicUserResponse> {
-    const { defaultProgramId, openRules } = await this.tenant(tenant);
+  publicUser({ tenant }: OfTenant, facts: UserFacts): PublicUserResponse {
+    const { defaultProgramId, openRules } = tenant;
     const user = publicUserJson(facts, defaultProgramId);
     return publicUserOf(openRules) === 'minimal' ? minimalUser(user) : user;
   }
 
   /** Links of the default program as a flat object. */
-  async shareLinks(scope: Scope, facts: UserFacts): Promise<ShareLinksResponse> {
-    const { links, code } = await this.linksOf(scope, facts, undefined);
+  shareLinks(call: OfTenant, facts: UserFacts): ShareLinksResponse {
+    const { links, code } = this.linksOf(call, facts, undefined);
     return links.flat(code);
   }
 
   /** @throws {ApiError} PROGRAM_NOT_FOUND. */
-  async shareUrls(
-    scope: Scope,
+  shareUrls(
+    call: OfTenant,
     facts: UserFacts,
     only: {
       readonly engagement?: EngagementMedium | undefined;
       readonly share?: ShareMedium | undefined;
       readonly programId?: string | undefined;
     },
-  ): Promise<ShareUrlsResponse> {
-    const { links, code } = await this.linksOf(scope, facts, only.programId);
+  ): ShareUrlsResponse {
+    const { links, code } = this.linksOf(call, facts, only.programId);
     return links.urls(code, only);
   }
 
-  private async linksOf(scope: Scope, { referralCodes }: UserFacts, programId: string | undefined) {
-    const { programs, defaultProgramId } = await this.tenant(scope.tenant);
+  private linksOf(call: OfTenant, { referralCodes }: UserFacts, programId: string | undefined) {
+    const { programs, defaultProgramId } = call.tenant;
     const code = codeForLinks(referralCodes, Object.keys(programs), programId, defaultProgramId);
-    return { links: new ShareLinks(this.publicUrl(), scope), code };
-  }
-
-  async userListItems(scope: Scope, facts: readonly UserFacts[]): Promise<UserListItemResponse[]> {
-    const { defaultProgramId } = await this.surroundings(scope);
-    return facts.map((user) => userListItemJson(user, defaultProgramId));
+    return { links: this.surroundings(call).links, code };
   }
 
   /**
@@ -118,11 +111,12 @@ export class Presentation {
    * @param viewer the token's user, who sees less of others; undefined: an API key.
    */
   async referrals(
-    scope: Scope,
+    call: OfTenant,
     referrals: readonly ReferralFacts[],
     viewer?: Viewer,
   ): Promise<ReferralResponse[]> {
-    const surroundings = await this.surroundings(scope);
+    const { scope } = call;
+    const surroundings = this.surroundings(call);
     const persons = referrals.flatMap(({ referredPerson, referrerPerson }) => [
       referredPerson,
       referrerPerson,
@@ -160,17 +154,9 @@ export class Presentation {
     );
   }
 
-  private async surroundings(
-    scope: Scope,
-  ): Promise<{ readonly links: ShareLinks; readonly defaultProgramId: string }> {
-    const { defaultProgramId } = await this.tenant(scope.tenant);
+  private surroundings({ scope, tenant }: OfTenant) {
+    const { defaultProgramId } = tenant;
     return { links: new ShareLinks(this.publicUrl(), scope), defaultProgramId };
-  }
-
-  private async tenant(alias: string): Promise<OpenTenant> {
-    const tenant = await this.tenants.find(alias);
-    if (!tenant) throw new ApiError('TENANT_NOT_FOUND');
-    return tenant;
   }
 }
 

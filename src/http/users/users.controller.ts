@@ -23,6 +23,7 @@ import { personalFieldsOfUser } from '../writing/personal-fields.js';
 import { UserLookUps, type UserPath } from './user-look-ups.js';
 import { IdentifiedUserRequest, userFieldsOf } from './user.request.js';
 import {
+  userListItemJson,
   UserListResponse,
   UserResponse,
   WrittenUserResponse,
@@ -54,7 +55,7 @@ export class UsersController {
       call,
       account,
       command: { type: 'UpsertUser', userId, ...userFieldsOf(body), cookies: body.cookies },
-      respond: (written) => this.presentation.written(call.scope, written, { account, userId }),
+      respond: (written) => this.presentation.written(call, written, { account, userId }),
       personalFields: (written, user) => personalFieldsOfUser(written, userId, user),
     });
   }
@@ -65,7 +66,7 @@ export class UsersController {
   @ApiOkResponse({ type: UserResponse, description: 'The owner of the code, blocked or not' })
   @Fails('REFERRAL_CODE_NOT_FOUND')
   async byCode(@Call() call: Call, @QueryParameters() query: Query) {
-    return this.presentation.user(call.scope, await this.lookUps.byCode(call, query, true));
+    return this.presentation.user(call, await this.lookUps.byCode(call, query, true));
   }
 
   @Get('account/:accountId/user/:userId')
@@ -73,7 +74,7 @@ export class UsersController {
   @ApiOkResponse({ type: UserResponse })
   @Fails('USER_NOT_FOUND')
   async user(@Call() call: Call, @Param() path: UserPath) {
-    return this.presentation.user(call.scope, await this.lookUps.byPath(call, path));
+    return this.presentation.user(call, await this.lookUps.byPath(call, path));
   }
 
   @Post('account/:accountId/user/:userId/block')
@@ -106,7 +107,7 @@ export class UsersController {
     return {
       count: items.length,
       totalCount,
-      users: await this.presentation.userListItems(call.scope, items),
+      users: items.map((user) => userListItemJson(user, call.tenant.defaultProgramId)),
     };
   }
 
