@@ -4,7 +4,7 @@ import { withGenerationsLock } from '../src/postgres/generations-lock.js';
 import { Follower, type GenerationParts } from '../src/projecting/generations/catch-up.js';
 import { generationRecords } from '../src/projecting/generations/generation-records.js';
 import {
-  completeIndexes,
+  completeTables,
   createGeneration,
   indexStatements,
   primaryKeyOf,
@@ -22,7 +22,7 @@ import { rebuild } from '../src/projecting/generations/rebuild.js';
 export async function buildOneByOne(parts: GenerationParts, events: number): Promise<string> {
   const client = await parts.pool.connect();
   await createGeneration(client, projector, 90, 'building');
-  await completeIndexes(client, projector, 90);
+  await completeTables(client, projector, 90);
   client.release();
   const { track } = await followerOf(parts, 90);
   for (const event of await parts.log.readAll(undefined, events)) {

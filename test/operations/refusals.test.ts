@@ -120,10 +120,6 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, line: string])[] =
     'projection rebuild nothing',
     'there is no projection "nothing"; there are accounts, users, referral-codes, referrals, rewards, reward-balances, exports, daily-figures, activity',
   ],
-  [
-    'projection rebuild users --resume',
-    'there is nothing of users to resume: rebuild it without --resume',
-  ],
   ['projection diff users', 'there is no new generation of users: rebuild it first'],
   ['projection swap users', 'there is no new generation of users: rebuild it first'],
   ['projection rollback users', 'there is no earlier generation of users to go back to'],
@@ -268,10 +264,6 @@ test('a refusal of the generations is in the history of the projection', async (
       where outcome = 'failed' order by action`,
   );
   expect(rows).toEqual([
-    {
-      action: 'rebuild',
-      error: 'GenerationRefused: there is nothing of users to resume: rebuild it without resume',
-    },
     {
       action: 'rollback',
       error: 'GenerationRefused: there is no earlier generation of users to go back to',

@@ -250,7 +250,7 @@ function operationOf(
   switch (action) {
     case 'rebuild': {
       const chosen = projection === '' ? { all: true } : one;
-      return [rebuild, { ...partOf(part), ...chosen, dryRun: false, resume: false }];
+      return [rebuild, { ...partOf(part), ...chosen, dryRun: false }];
     }
     case 'diff':
       return [diff, { projection, limit: DIFF_ROWS_MAX }];

@@ -5,10 +5,7 @@ import { openPool } from '../../postgres/database.js';
 import { GenerationsBusy, withGenerationsLock } from '../../postgres/generations-lock.js';
 import { decodeForProjectors } from '../../projecting/decode-events.js';
 import { Interrupted, type GenerationParts } from '../../projecting/generations/catch-up.js';
-import {
-  GenerationRefused,
-  NothingToResume,
-} from '../../projecting/generations/generation-records.js';
+import { GenerationRefused } from '../../projecting/generations/generation-records.js';
 import { ensureLiveGenerations } from '../../projecting/generations/generations.js';
 import {
   recordBegun,
@@ -85,15 +82,7 @@ export async function onProjections<T>(
 /** Generations have refusals of their own; any other error is thrown as it is. */
 function refusalBelow(error: unknown): unknown {
   if (error instanceof Interrupted)
-    return notDone(
-      (word) =>
-        `stopped; nothing that is read was changed. A rebuild continues with ${word('resume')}`,
-    );
-  if (error instanceof NothingToResume)
-    return notDone(
-      (word) =>
-        `there is nothing of ${error.projection} to resume: rebuild it without ${word('resume')}`,
-    );
+    return notDone('stopped; nothing that is read was changed. The next rebuild starts again');
   if (isDataError(error))
     return notDone(
       `nothing was changed: a table of the projection refuses a row made from the log: ${describeError(error)}; remove a constraint that was added to the table by hand, or start the release with a fixed projector, and run this again`,

@@ -44,10 +44,6 @@ export const rebuild = serviceOperation({
   members: {
     ...choice,
     dryRun: help(z.boolean().default(false), 'shows what would be built; changes nothing'),
-    resume: help(
-      z.boolean().default(false),
-      'continues a stopped rebuild, with the same release only',
-    ),
     tenant: help(text.optional(), 'repairs this tenant only, in place'),
     account: help(text.optional(), 'repairs this account of the tenant only'),
     mode,
@@ -55,30 +51,21 @@ export const rebuild = serviceOperation({
   positions: ['projection'],
   rules: [
     {
-      check: ({ tenant: part, account: one, dryRun, resume }) => {
+      check: ({ tenant: part, account: one, dryRun }) => {
         if (part === undefined && one !== undefined) return '{account} needs {tenant}';
-        if (part !== undefined && (dryRun || resume))
-          return '{dryRun} and {resume} are for whole projections';
-        return dryRun && resume ? '{dryRun} and {resume} exclude each other' : undefined;
+        return part !== undefined && dryRun ? '{dryRun} is for whole projections' : undefined;
       },
       schema: {
         ...ONE_OR_ALL,
         dependentRequired: { account: ['tenant'] },
-        not: {
-          anyOf: [
-            { required: ['dryRun', 'resume'], properties: { dryRun: SET, resume: SET } },
-            { required: ['tenant', 'dryRun'], properties: { tenant: {}, dryRun: SET } },
-            { required: ['tenant', 'resume'], properties: { tenant: {}, resume: SET } },
-          ],
-        },
+        not: { required: ['tenant', 'dryRun'], properties: { tenant: {}, dryRun: SET } },
       },
     },
   ],
   ...CHANGE,
-  parameters: ({ projection: name, dryRun, resume, account: one }) => ({
+  parameters: ({ projection: name, dryRun, account: one }) => ({
     projection: name,
     dryRun,
-    resume,
     account: one,
   }),
   route: post('projections/rebuild', 'PROJECTION_UNKNOWN', 'TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND'),
@@ -87,7 +74,7 @@ export const rebuild = serviceOperation({
     'projection rebuild --all',
     'projection rebuild reward-balances --tenant acme --account 42',
   ],
-  run: (context, { dryRun, resume, tenant: part, mode: ofMode, account: one, ...choice }) =>
+  run: (context, { dryRun, tenant: part, mode: ofMode, account: one, ...choice }) =>
     onReadModels<object>(context, (operator) => {
       const chosen = chosenOf(operator, choice);
       if (part !== undefined) {
@@ -96,7 +83,6 @@ export const rebuild = serviceOperation({
       }
       if (dryRun) return planRebuild(operator, chosen);
       return rebuildProjections(operator, chosen, {
-        resume,
         onProgress: (progress) => {
           const done = 'events' in progress ? progress.events : 0;
           const of = 'projection' in progress ? ` ${progress.projection}` : '';

@@ -12,13 +12,6 @@ export class GenerationRefused extends Error {
   override readonly name = 'GenerationRefused';
 }
 
-/** No rebuild of this projection was stopped. */
-export class NothingToResume extends GenerationRefused {
-  constructor(readonly projection: string) {
-    super(`there is nothing of ${projection} to resume: rebuild it without resume`);
-  }
-}
-
 const FOLLOWED: ReadonlySet<GenerationState> = new Set(FOLLOWED_STATES);
 
 /** Processes of some release follow and read it. */
@@ -107,18 +100,10 @@ export class GenerationsOf {
     return newest;
   }
 
-  /** One that was cancelled after its rows had been written. */
-  get unfinished(): GenerationRecord | undefined {
-    return this.records.find(
-      (record) =>
-        record.state === 'building' && record.position !== undefined && this.isUsable(record),
-    );
-  }
-
   /** Earlier unfinished or unused ones, and live ones before the previous one. */
-  obsolete(keep: GenerationRecord | undefined, now: number): readonly GenerationRecord[] {
+  obsolete(now: number): readonly GenerationRecord[] {
     return this.records.filter(({ state, generation, retiredAt }) => {
-      if (generation === keep?.generation || generation === this.previous?.generation) return false;
+      if (generation === this.previous?.generation) return false;
       if (state === 'building' || state === 'ready') return true;
       return state === 'retired' && now - (retiredAt ?? 0) > STILL_READ_MS;
     });

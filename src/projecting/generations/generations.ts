@@ -206,9 +206,13 @@ async function withoutLiveGeneration(
   return projectors.filter(({ name }) => !names.has(name));
 }
 
+/** Postgres empties it after a crash, with the other tables of a generation that is being built. */
+const UNLOGGED = 'unlogged';
+
 /**
- * Creates schema, tables, indexes and checkpoint of a generation, in the caller's transaction. One
- * that is being built gets the indexes that erasures read, and the others from `completeIndexes`.
+ * Creates schema, tables, indexes and checkpoint of a generation, in the caller's transaction. The
+ * tables of one that is being built have no write-ahead log, whose page images would grow with the
+ * tables, and the indexes that erasures read only: `completeTables` does the rest.
  */
 export async function createGeneration(
   client: PoolClient,
@@ -219,29 +223,41 @@ export async function createGeneration(
   const schema = schemaOf(projector.name, generation);
   await client.query(`create schema ${quoted(schema)}`);
   await findExtensions(client);
+  const isBuilding = state === 'building';
   for (const table of projector.tables) {
-    await client.query(tableStatement(schema, table));
-    const isNeeded = state === 'building' ? isReadByErasures(projector, table) : undefined;
+    await client.query(tableStatement(schema, table, isBuilding));
+    const isNeeded = isBuilding ? isReadByErasures(projector, table) : undefined;
     for (const statement of indexStatements(schema, table, isNeeded)) await client.query(statement);
   }
+  if (isBuilding)
+    await client.query(`create unlogged table ${quoted(schema)}.${UNLOGGED} as select 1`);
   const key = { projection: projector.name, generation };
   const definition = definitionOf(projector);
   await run(client, tables.insertInto(TABLE).values({ ...key, state, definition }));
   await run(client, tables.insertInto('ledger.projection_checkpoints').values(key));
 }
 
-/** Makes the missing indexes of full tables: sorted once, that costs less than row by row. */
-export const completeIndexes = (
+/**
+ * Logs full tables, and makes their missing indexes: sorted once, that costs less than row by row.
+ * @returns false: Postgres has emptied them.
+ */
+export const completeTables = (
   client: PoolClient,
   { name, tables: declared }: Projector,
   generation: number,
-): Promise<void> =>
+): Promise<boolean> =>
   inTransactionOf(client, async () => {
     await client.query("set local maintenance_work_mem = '128MB'");
     await findExtensions(client);
     const schema = schemaOf(name, generation);
-    for (const table of declared)
+    const { rowCount } = await client.query(`table ${quoted(schema)}.${UNLOGGED}`);
+    if (rowCount === 0) return false;
+    await client.query(`drop table ${quoted(schema)}.${UNLOGGED}`);
+    for (const table of declared) {
+      await client.query(`alter table ${placeOf(schema, table)} set logged`);
       for (const statement of indexStatements(schema, table)) await client.query(statement);
+    }
+    return true;
   });
 
 /** By the columns of its lookups, whatever is forgotten. */
@@ -257,12 +273,12 @@ function isReadByErasures({ forgetting }: Projector, { name }: ReadModelTable) {
 export const leaderLocksOf = (readModels: readonly ReadModel[]): ReadonlyMap<string, string> =>
   new Map(readModels.map((model) => [model.name, `${model.name} ${definitionOf(model)}`]));
 
-function tableStatement(schema: string, table: ReadModelTable): string {
+function tableStatement(schema: string, table: ReadModelTable, isBuilding: boolean): string {
   const columns = Object.entries(table.columns).map(([name, type]) => `${quoted(name)} ${type}`);
   const parts = [...columns, primaryKeyOf(table)];
   // Rows are rewritten as a whole; free space in the page lets Postgres keep those that change no
   // indexed column in place (HOT).
-  return `create table ${placeOf(schema, table)} (${parts.join(', ')}) with (fillfactor = 85)`;
+  return `create ${isBuilding ? 'unlogged ' : ''}table ${placeOf(schema, table)} (${parts.join(', ')}) with (fillfactor = 85)`;
 }
 
 /** The SQL name of a table. */

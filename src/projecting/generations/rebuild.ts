@@ -14,10 +14,9 @@ import {
   GenerationRefused,
   GenerationsOf,
   markReady,
-  NothingToResume,
   type GenerationRecord,
 } from './generation-records.js';
-import { completeIndexes, createGeneration, nextGeneration, placeOf } from './generations.js';
+import { completeTables, createGeneration, nextGeneration, placeOf } from './generations.js';
 
 /** The steps of a rebuild; tests end the process between them. */
 export type RebuildStage = 'begun' | 'followed' | 'caught-up' | 'verified';
@@ -34,10 +33,8 @@ export type RebuildProgress =
   | { readonly phase: 'verifying'; readonly projection: string };
 
 export interface RebuildOptions {
-  /** Aborted: keeps the applied events for `resume`, and ends with {Interrupted}. */
+  /** Aborted: ends with {Interrupted}. The next rebuild starts again. */
   readonly signal: AbortSignal;
-  /** Continues an interrupted rebuild. Requires unchanged projectors. */
-  readonly resume?: boolean;
   readonly onProgress?: (progress: RebuildProgress) => void;
   readonly pageSize?: number;
   readonly reached?: (stage: RebuildStage) => Promise<void>;
@@ -80,8 +77,7 @@ export async function rebuild(
 ): Promise<readonly BuiltGeneration[]> {
   const { reached = () => Promise.resolve() } = options;
   const builds: Build[] = [];
-  for (const projector of projectors)
-    builds.push(await begin(parts, client, projector, options.resume ?? false));
+  for (const projector of projectors) builds.push(await begin(parts, client, projector));
   await reached('begun');
   await followAll(parts, builds, options);
   await reached('followed');
@@ -95,15 +91,12 @@ async function begin(
   parts: GenerationParts,
   client: PoolClient,
   projector: Projector,
-  resume: boolean,
 ): Promise<Build> {
   const generations = await GenerationsOf.read(client, parts.log, projector);
   const { live } = generations;
-  const unfinished = resume ? generations.unfinished : undefined;
-  if (resume && !unfinished) throw new NothingToResume(projector.name);
-  for (const { generation } of generations.obsolete(unfinished, Date.now()))
+  for (const { generation } of generations.obsolete(Date.now()))
     await inTransactionOf(client, () => dropGeneration(client, projector.name, generation));
-  const record = unfinished ?? (await made(client, projector));
+  const record = await made(client, projector);
   return { projector, live, record, follower: await Follower.open(parts, projector, record) };
 }
 
@@ -166,7 +159,10 @@ async function finish(
 ): Promise<BuiltGeneration> {
   const projection = projector.name;
   const { generation } = record;
-  await completeIndexes(client, projector, generation);
+  if (!(await completeTables(client, projector, generation)))
+    throw new GenerationRefused(
+      `Postgres crashed and emptied the new tables of ${projection}: rebuild it again`,
+    );
   for (const table of projector.tables)
     await client.query(`analyze ${placeOf(schemaOf(projection, generation), table)}`);
   let events = 0;
