@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient, Json } from '../support/api-client.js';
 import {
   personal,
@@ -5,6 +6,7 @@ import {
   expectRefusal,
   useTenant,
 } from '../support/running-service.js';
+import { eventually } from '../support/embedded.js';
 import { token, userClient } from '../support/user-tokens.js';
 
 const running = useSharedService();
@@ -107,10 +109,11 @@ test("the public view of a code's owner is as wide as the tenant says, for every
   const minimal = { ...full, email: null, lastName: null };
   expect(await views()).toStrictEqual([full, full]);
   await see('minimal');
-  expect(await views()).toStrictEqual([minimal, minimal]);
+  // Another process reads the change once it is announced to it.
+  await eventually(async () => isDeepStrictEqual(await views(), [minimal, minimal]));
   expect((await narrow.live.get(`/user?referralCode=${code}`)).body).toMatchObject(person);
   await see('full');
-  expect(await views()).toStrictEqual([full, full]);
+  await eventually(async () => isDeepStrictEqual(await views(), [full, full]));
 });
 
 test('the address and client of its use are kept', async () => {
