@@ -165,7 +165,7 @@ test('a correction is previewed, proposed by one and booked by another, once', a
   // The form is sent again, as a browser does after going back.
   expect((await post('fay', ofTenant('/corrections'), confirmed)).status).toBe(303);
   const own = await get('fay', ofTenant('/corrections'));
-  expect(own.text.split(`>${accountId}<`)).toHaveLength(2);
+  expect(own.text.split(`/accounts/${accountId}"`)).toHaveLength(2);
   const others = await get('flo', ofTenant('/corrections'));
   const proposal = /name="proposal" value="([^"]+)"/.exec(others.text)?.[1] ?? '';
   const approval = { action: 'approve', proposal };
@@ -215,7 +215,7 @@ test('a correction is rejected with a reason by another, or withdrawn by its pro
     const fields = { account: accountId, user: userId, unit: 'CENTS', amount: '1', reason: 'r' };
     await post('fay', ofTenant('/corrections'), (await proposed(fields)).confirmed);
     const page = await get(who, ofTenant('/corrections'));
-    const [, rest = ''] = page.text.split(`>${accountId}</a>`);
+    const [, rest = ''] = page.text.split(`/accounts/${accountId}"`);
     const proposal = /name="proposal" value="([^"]+)"/.exec(rest)?.[1] ?? '';
     expect((await post('sam', ofTenant('/corrections'), { ...decision, proposal })).status).toBe(
       403,
@@ -223,7 +223,7 @@ test('a correction is rejected with a reason by another, or withdrawn by its pro
     const ended = await post(who, ofTenant('/corrections'), { ...decision, proposal });
     expect(ended.status).toBe(303);
     const after = await get('flo', ofTenant('/corrections'));
-    expect(after.text.split(`>${accountId}</a>`)[1]).toContain(state);
+    expect(after.text.split(`/accounts/${accountId}"`)[1]).toContain(state);
   }
   expect((await get('flo', ofTenant('/corrections'))).text).toContain('booked twice');
 });

@@ -1,4 +1,5 @@
 import type { Statement } from '../../bookkeeping/statement.js';
+import { correctableAccount } from '../../operations/ledger/correctable-account.js';
 import {
   statementIsByDays,
   statementOfTenant,
@@ -76,6 +77,7 @@ export class ConsoleStatementController {
       asOf: utcField(asked.asOf),
       isOpen: [asked.from, asked.to, asked.asOf, asked.position, asked.unit].some(Boolean),
       clearPath: path,
+      people: ofAccount && (await this.people(call, ofAccount.account)),
       accountPath: ofAccount && accountPath(call.tenantPath, ofAccount.account),
       isMade: made !== null,
       ofAccount,
@@ -86,6 +88,16 @@ export class ConsoleStatementController {
       filePath,
       later: laterText(later, 'statement'),
     });
+  }
+
+  /** The names in an account; empty for viewers. */
+  private async people(call: TenantCall, accountId: string | null): Promise<string> {
+    if (accountId === null || !hasRole(call.operator, ['finance', 'support'])) return '';
+    const account = await correctableAccount(this.pages.core, call.ledger, accountId);
+    const [first, second, ...others] = (account?.users ?? []).filter(({ name }) => name !== '');
+    if (!first || !second) return first?.name ?? '';
+    const rest = others.length === 0 ? second.name : `${others.length + 1} others`;
+    return `${first.name} and ${rest}`;
   }
 
   /** The balances at the end of a month; null: none is chosen, or the operator may not see them. */

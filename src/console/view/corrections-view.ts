@@ -30,7 +30,9 @@ export async function proposalsShown(pages: TenantPages, call: TenantCall) {
   });
   if (listed instanceof NotDone) throw new Error('proposals are never refused');
   const seen = listed.filter(({ proposedBy }) => isFinance || proposedBy === operator.name);
-  const text = await amountsByAccount(pages, call, seen);
+  const accounts = await accountsOf(pages, call, seen);
+  const text = amountsIn(accounts);
+  const person = personsIn(accounts);
   const waiting = seen.filter((one) => one.state === 'waiting');
   const { view: table, file } = tablesOf(
     call,
@@ -38,33 +40,51 @@ export async function proposalsShown(pages: TenantPages, call: TenantCall) {
   )({
     label: 'Decided corrections',
     rows: seen.filter((one) => one.state !== 'waiting'),
-    columns: columnsOf(call, text),
+    columns: columnsOf(call, text, person),
     order: '-proposed',
     empty: { text: 'Approved, rejected, withdrawn and lapsed corrections appear here.' },
     file: `corrections-${scope.tenant}-${scope.mode}`,
   });
   const views = waiting.map((one) =>
-    waitingView(pages, call, { one, text, same: waiting.filter((other) => isSame(one, other)) }),
+    waitingView(pages, call, {
+      one,
+      text,
+      person,
+      same: waiting.filter((other) => isSame(one, other)),
+    }),
   );
   return { waiting: await Promise.all(views), table, file };
 }
 
 type AmountOf = (value: number, of: Pick<ListedProposal, 'account' | 'unit'>) => string;
 
-/** Amounts in the currency of the account that each is of. */
-async function amountsByAccount(
+type PersonOf = (of: Pick<ListedProposal, 'account' | 'user'>) => string;
+type Accounts = ReadonlyMap<string | null, CorrectableAccount | undefined>;
+
+async function accountsOf(
   { core }: TenantPages,
   { ledger }: TenantCall,
   listed: readonly ListedProposal[],
-): Promise<AmountOf> {
-  const formats = new Map<string | null, CorrectableAccount | undefined>();
+): Promise<Accounts> {
+  const accounts = new Map<string, CorrectableAccount | undefined>();
   for (const id of new Set(listed.map(({ account }) => account)))
-    if (id !== null) formats.set(id, await correctableAccount(core, ledger, id));
-  return (value, { account, unit }) => {
-    const format = formats.get(account)?.formatOf(unit);
+    if (id !== null) accounts.set(id, await correctableAccount(core, ledger, id));
+  return accounts;
+}
+
+/** Amounts in the currency of the account that each is of. */
+const amountsIn =
+  (accounts: Accounts): AmountOf =>
+  (value, { account, unit }) => {
+    const format = accounts.get(account)?.formatOf(unit);
     return amountText(value, unit, () => format && moneyText(format));
   };
-}
+
+/** The name of the user, or the id of one without a name. */
+const personsIn =
+  (accounts: Accounts): PersonOf =>
+  ({ account, user }) =>
+    (accounts.get(account)?.users.find(({ id }) => id === user)?.name || user) ?? 'Forgotten';
 
 /** Of one balance. Forgotten accounts have no id, and are never the same. */
 const isSame = (one: ListedProposal, { account, unit }: ListedProposal): boolean =>
@@ -80,10 +100,11 @@ async function waitingView(
   of: {
     readonly one: ListedProposal;
     readonly text: AmountOf;
+    readonly person: PersonOf;
     readonly same: readonly ListedProposal[];
   },
 ) {
-  const { one: proposal, text: textOf, same } = of;
+  const { one: proposal, text: textOf, person, same } = of;
   const { amount, account, grant } = proposal;
   const preview = await previewOf(pages.core, ledger, proposal);
   const text = (value: number): string => textOf(value, proposal);
@@ -92,6 +113,7 @@ async function waitingView(
   return {
     ...proposal,
     text: text(amount),
+    person: person(proposal),
     /** Null: no other proposal waits for the balance. */
     together:
       same.length <= 1
@@ -114,12 +136,14 @@ async function waitingView(
 const columnsOf = (
   { tenantPath }: TenantCall,
   text: AmountOf,
+  person: PersonOf,
 ): readonly TableColumn<ListedProposal>[] => [
   column(['proposed', 'minor'], (row) => timeCell(row.proposedAt)),
   column(['by', 'minor'], (row) => textCell(row.proposedBy)),
-  column('account', ({ account, reason }) =>
-    textCell(account, { note: reason, path: accountPath(tenantPath, account) }),
+  column('person', (row) =>
+    textCell(person(row), { note: row.reason, path: accountPath(tenantPath, row.account) }),
   ),
+  column(['account', 'minor'], ({ account }) => idCell(account)),
   column(['user', 'minor'], ({ user }) => idCell(user)),
   column('amount', (row) => amountCell(row.amount, text(row.amount, row))),
   column(['unit', 'file'], ({ unit }) => textCell(unit)),
